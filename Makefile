@@ -1,0 +1,29 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+# One thread: on small networks more threads wait for each other longer than they work.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: setup demo test clean
+
+setup: $(VENV)/.ready
+
+# torch goes first and alone: a plain "torch" would pull the CUDA packages.
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+demo: setup
+	$(BIN)/lossnet demo --out demo
+
+test: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+clean:
+	rm -rf $(VENV) demo build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
