@@ -1,0 +1,45 @@
+"""The structured hinge, and its version without a margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from lossnet.contrasts.base import Compared, need
+
+
+@dataclass(frozen=True)
+class Margin:
+    """max_k [ scale Δ(y_k, y) - E(x, y_k) + E(x, y) ]_+   (SSVM; paper 000, Eq. 6).
+
+    Args:
+        scale: weight of the cost Δ; raise it for a margin that grows with the output.
+    """
+
+    scale: float = 1.0
+    requires: ClassVar[frozenset[str]] = frozenset({"target", "cost"})
+
+    def __call__(self, compared: Compared) -> Tensor:
+        cost = need(compared.cost, "costs", self)
+        e_target = need(compared.e_target, "the truth's energy", self)
+        violation = self.scale * cost - compared.e + e_target
+        return violation.amax(0).clamp_min(0.0)
+
+    def link(self, e: Tensor) -> Tensor:
+        return e
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """max_k [ E(x, y) - E(x, y_k) ]_+   (paper 003, the second part of Eq. 6)."""
+
+    requires: ClassVar[frozenset[str]] = frozenset({"target"})
+
+    def __call__(self, compared: Compared) -> Tensor:
+        e_target = need(compared.e_target, "the truth's energy", self)
+        return (e_target - compared.e).amax(0).clamp_min(0.0)
+
+    def link(self, e: Tensor) -> Tensor:
+        return e

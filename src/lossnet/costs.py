@@ -1,0 +1,90 @@
+"""Costs: how bad a relaxed output is beside the truth. Soft, differentiable, 0 at the truth.
+
+Every cost takes candidates ``y`` ``(K, B, *S)``, a ``target`` ``(B, *S)`` and an optional mask
+``(B, *P)``, and returns ``(K, B)``. A user's own cost is any function of that signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from lossnet import sparse
+from lossnet.errors import unknown
+from lossnet.spaces import sum_positions
+
+Cost = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+
+
+def l1(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Sum of |y - target| over positions; grows with the output (paper 003's cost)."""
+    y = sparse.dense(y, target.dtype)
+    return sum_positions((y - target).abs(), mask, lead=2)
+
+
+def hamming(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Mean of |y - target| over positions, in [0, 1]."""
+    counted = sum_positions(torch.ones_like(target), mask, lead=1)
+    return l1(y, target, mask) / counted.clamp_min(1.0)
+
+
+def token_error(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Mean over positions of the probability given to wrong classes, for one-hot outputs.
+
+    1 - <y_t, target_t> at each position t, in [0, 1].
+    """
+    y = sparse.dense(y, target.dtype)
+    wrong = 1.0 - (y * target).sum(-1)
+    counted = sum_positions(torch.ones_like(target[..., 0]), mask, lead=1)
+    return sum_positions(wrong, mask, lead=2) / counted.clamp_min(1.0)
+
+
+def f1(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+    """1 - soft F1, with soft F1 = 2 Σ min(y, t) / (Σ min(y, t) + Σ max(y, t)).
+
+    The score of DVN and SEAL (paper 000, footnote 2). Empty against empty is F1 = 1, cost 0.
+    """
+    both, either = _overlap(y, target, mask)
+    total = both + either
+    return torch.where(total > 0, 1.0 - 2.0 * both / total.clamp_min(1e-12), torch.zeros_like(total))
+
+
+def iou(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+    """1 - soft IoU, with soft IoU = Σ min(y, t) / Σ max(y, t) (paper 000, Eq. 10).
+
+    Empty against empty is IoU = 1, cost 0.
+    """
+    both, either = _overlap(y, target, mask)
+    return torch.where(either > 0, 1.0 - both / either.clamp_min(1e-12), torch.zeros_like(either))
+
+
+def _overlap(y: Tensor, target: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    y = sparse.dense(y, target.dtype)
+    both = sum_positions(torch.minimum(y, target), mask, lead=2)
+    # min + max = y + t, so the second sum needs no second elementwise maximum.
+    either = sum_positions(y, mask, lead=2) + sum_positions(target, mask, lead=1) - both
+    return both, either
+
+
+COSTS: dict[str, Cost] = {
+    "l1": l1,
+    "hamming": hamming,
+    "token-error": token_error,
+    "f1": f1,
+    "iou": iou,
+}
+
+
+def get_cost(cost: str | Cost) -> Cost:
+    """The cost of that name, or the function itself.
+
+    >>> get_cost("f1") is f1
+    True
+    """
+    if callable(cost):
+        return cost
+    if cost not in COSTS:
+        raise unknown("cost", cost, COSTS)
+    return COSTS[cost]

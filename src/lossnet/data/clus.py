@@ -1,0 +1,81 @@
+"""Clus's hierarchical classes: a forest (or a graph) of labels, each implying its ancestors.
+
+A tree is declared by paths, ``@attribute class hierarchical a,a/b,c/d``, and a row names its
+classes by paths, ``a/b@c/d``. The labels are the nodes: every declared path and every beginning
+of one (``c`` here), without the root, which is on in every row. A directed graph is declared by
+edges from a node called ``root``, ``root/a,a/b,c/b``, and a row names nodes, ``b@c``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lossnet.data.table import MISSING, Table
+from lossnet.errors import DataError
+
+_ROOT = "root"
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The labels of a hierarchy: names in order, and the parents' indices of each."""
+
+    names: list[str]
+    parents: dict[int, list[int]]
+
+    def ancestors(self) -> list[list[int]]:
+        """For each label, itself and everything above it."""
+        above: list[list[int]] = []
+        for start in range(len(self.names)):
+            found, stack = {start}, [start]
+            while stack:
+                new = [p for p in self.parents.get(stack.pop(), ()) if p not in found]
+                found.update(new)
+                stack += new
+            above.append(sorted(found))
+        return above
+
+
+def forest(declared: tuple[str, ...], where: str) -> Forest:
+    """The labels of the declared classes; what is implied stands before what implies it."""
+    if not declared:
+        raise DataError(f"{where}: the hierarchical attribute declares no class")
+    graph = any(path.split("/")[0] == _ROOT for path in declared)
+    index: dict[str, int] = {}
+    edges: list[tuple[str, str]] = []
+    for path in declared:
+        pieces = path.split("/")
+        if not all(pieces):
+            raise DataError(f"{where}: class {path!r} has an empty part")
+        if graph:
+            edges += list(zip(pieces[:-1], pieces[1:], strict=True))
+            nodes = [p for p in pieces if p != _ROOT]
+        else:
+            nodes = ["/".join(pieces[: k + 1]) for k in range(len(pieces))]
+            edges += list(zip(nodes[:-1], nodes[1:], strict=True))
+        for node in nodes:
+            index.setdefault(node, len(index))
+    parents: dict[int, list[int]] = {}
+    for parent, child in dict.fromkeys(edges):
+        if parent != _ROOT or not graph:
+            parents.setdefault(index[child], []).append(index[parent])
+    return Forest(list(index), parents)
+
+
+def indicators(table: Table, j: int, labels: Forest) -> np.ndarray[Any, Any]:
+    """Y (n, L) of the classes in column ``j``, with all ancestors on."""
+    position = {name: k for k, name in enumerate(labels.names)}
+    above = labels.ancestors()
+    Y = np.zeros((table.n_rows, len(labels.names)), dtype=np.uint8)
+    for row, text in enumerate(table.column(j)):
+        if text in ("", MISSING):
+            raise table.error(row, "the classes are missing")
+        for name in text.split("@"):
+            node = position.get(name.strip())
+            if node is None:
+                raise table.error(row, f"class {name.strip()!r} was not declared in the header")
+            Y[row, above[node]] = 1
+    return Y

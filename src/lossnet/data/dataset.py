@@ -1,0 +1,183 @@
+"""One multi-label data set in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lossnet.errors import DataError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    Features = np.ndarray[Any, Any] | csr_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class MultiLabelData:
+    """Rows of features and the labels that are on in each.
+
+    X (n, d) float32, a numpy array or a scipy CSR matrix; Y (n, L) uint8, 0 or 1.
+
+    Other number types are converted; anything that is not finite, not 0/1 or of the wrong size
+    is a :class:`DataError`.
+
+    Args:
+        X: the features.
+        Y: the labels.
+        feature_names: d names; made up (``x0``, ``x1``, ...) where None.
+        label_names: L names; made up (``y0``, ``y1``, ...) where None.
+        name: what to call the data set.
+        parents: for labels in a hierarchy, the parents' indices of each label that has any;
+            None for labels without a hierarchy.
+        notes: what a reader did that a user should know (a dropped row id, imputed values).
+    """
+
+    X: Features
+    Y: np.ndarray[Any, Any]
+    feature_names: list[str] = None  # type: ignore[assignment]
+    label_names: list[str] = None  # type: ignore[assignment]
+    name: str = "data"
+    parents: dict[int, list[int]] | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        X, Y = _features(self.X, self.name), _labels(self.Y, self.name)
+        if X.shape[0] != Y.shape[0]:
+            raise DataError(
+                f"{self.name}: X has {X.shape[0]} rows and Y has {Y.shape[0]}; "
+                "give one row of labels for each row of features"
+            )
+        put = object.__setattr__
+        put(self, "X", X)
+        put(self, "Y", Y)
+        put(self, "feature_names", _names(self.feature_names, X.shape[1], "feature", "x"))
+        put(self, "label_names", _names(self.label_names, Y.shape[1], "label", "y"))
+
+    def __len__(self) -> int:
+        return int(self.Y.shape[0])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.Y.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.Y.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a scipy CSR matrix."""
+        return not isinstance(self.X, np.ndarray)
+
+    @property
+    def cardinality(self) -> float:
+        """Mean number of labels that are on in a row."""
+        return float(self.Y.sum(dtype=np.int64)) / self.n_rows if self.n_rows else 0.0
+
+    @property
+    def density(self) -> float:
+        """Cardinality as a share of the number of labels."""
+        return self.cardinality / self.n_labels if self.n_labels else 0.0
+
+    @property
+    def diversity(self) -> int:
+        """Number of different label sets."""
+        packed = np.packbits(self.Y, axis=1)
+        return len({row.tobytes() for row in packed})
+
+    def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> MultiLabelData:
+        """The given rows (indices or a mask of booleans), in the order given."""
+        index = np.asarray(rows)
+        if index.dtype == bool:
+            if index.shape != (self.n_rows,):
+                raise DataError(
+                    f"{self.name}: a mask of shape {index.shape} cannot choose among "
+                    f"{self.n_rows} rows; give one boolean a row"
+                )
+            index = np.flatnonzero(index)
+        index = index.astype(np.int64).reshape(-1)
+        if index.size and (index.min() < -self.n_rows or index.max() >= self.n_rows):
+            worst = int(index.max() if index.max() >= self.n_rows else index.min())
+            raise DataError(
+                f"{self.name}: row {worst} asked for, but there are only {self.n_rows} rows "
+                "(counted from 0)"
+            )
+        return MultiLabelData(
+            self.X[index],
+            self.Y[index],
+            self.feature_names,
+            self.label_names,
+            self.name,
+            self.parents,
+            self.notes,
+        )
+
+    def checksum(self) -> str:
+        """SHA-256, in hex, of X, Y and the names; the same for dense and sparse X."""
+        from scipy.sparse import csr_matrix
+
+        X = csr_matrix(self.X, copy=self.is_sparse)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        digest = hashlib.sha256(repr((X.shape, self.Y.shape)).encode())
+        for part, kind in ((X.indptr, "<i8"), (X.indices, "<i8"), (X.data, "<f4"), (self.Y, "u1")):
+            digest.update(np.ascontiguousarray(part, dtype=kind).tobytes())
+        for names in (self.feature_names, self.label_names):
+            digest.update(repr(names).encode("utf-8", "backslashreplace"))
+        return digest.hexdigest()
+
+
+def _features(X: Any, name: str) -> Any:
+    if hasattr(X, "tocsr"):
+        from scipy.sparse import csr_matrix
+
+        X = csr_matrix(X, dtype=np.float32)
+        values = X.data
+    else:
+        try:
+            with np.errstate(over="ignore"):
+                X = np.ascontiguousarray(X, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{name}: X is not a matrix of numbers ({error})") from error
+        if X.ndim != 2:
+            raise DataError(f"{name}: X has shape {X.shape}; expected (rows, features)")
+        values = X
+    if not np.isfinite(values).all():
+        raise DataError(
+            f"{name}: X holds NaN, infinity or a number too large for 32 bits; "
+            "remove or impute such values first"
+        )
+    return X
+
+
+def _labels(Y: Any, name: str) -> Any:
+    Y = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
+    if Y.ndim != 2:
+        raise DataError(f"{name}: Y has shape {Y.shape}; expected (rows, labels)")
+    try:
+        good = bool(((Y == 0) | (Y == 1)).all())
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise DataError(f"{name}: Y holds something other than 0 and 1; give an indicator matrix")
+    return np.ascontiguousarray(Y, dtype=np.uint8)
+
+
+def _names(names: Sequence[str] | None, count: int, what: str, prefix: str) -> list[str]:
+    if names is None:
+        return [f"{prefix}{i}" for i in range(count)]
+    if len(names) != count:
+        raise DataError(f"{len(names)} {what} names for {count} {what}s; give one name for each")
+    return [str(n) for n in names]

@@ -1,0 +1,66 @@
+"""Mulan's XML label files: which attributes of an ARFF file are labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from lossnet.data.text import read_bytes, stem
+from lossnet.errors import DataError
+
+
+def find_xml(path: str | Path) -> Path | None:
+    """The XML file of an ARFF file: ``a.xml`` for ``a.arff``, ``a-train.arff``, ``a.test.arff``.
+
+    Where none has such a name, the only XML file of the folder.
+    """
+    path = Path(path)
+    name = stem(path)
+    candidates = [name]
+    for mark in ("-", ".", "_"):
+        pieces = name.split(mark)
+        candidates += [mark.join(pieces[:k]) for k in range(len(pieces) - 1, 0, -1)]
+    for candidate in candidates:
+        xml = path.with_name(f"{candidate}.xml")
+        if xml.is_file():
+            return xml
+    every = sorted(path.parent.glob("*.xml"))
+    return every[0] if len(every) == 1 else None
+
+
+def read_labels(path: str | Path) -> tuple[list[str], dict[str, str]]:
+    """The label names in the file's order, and the parent of each label inside another."""
+    raw = read_bytes(path)
+    if b"<!DOCTYPE" in raw or b"<!ENTITY" in raw:
+        raise DataError(f"{path} declares a document type; a label file needs none: remove it")
+    try:
+        root = ElementTree.fromstring(raw)
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise DataError(f"{path} is not a whole XML file ({error})") from error
+    names: list[str] = []
+    parents: dict[str, str] = {}
+    _walk(root, None, names, parents, path)
+    if not names:
+        raise DataError(f'{path} names no label; expected <labels><label name="..."/></labels>')
+    return names, parents
+
+
+def _walk(
+    node: ElementTree.Element,
+    parent: str | None,
+    names: list[str],
+    parents: dict[str, str],
+    path: str | Path,
+) -> None:
+    for child in node:
+        if not isinstance(child.tag, str) or child.tag.rpartition("}")[2] != "label":
+            continue
+        name = child.get("name")
+        if not name:
+            raise DataError(f"{path}: a <label> without a name")
+        if name in names:
+            raise DataError(f"{path}: label {name!r} is named twice")
+        names.append(name)
+        if parent is not None:
+            parents[name] = parent
+        _walk(child, name, names, parents, path)

@@ -1,0 +1,71 @@
+"""The energy of a label set: a local and a global part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from lossnet import sparse
+from lossnet.energies.base import Energy
+from lossnet.nets.mlp import FeatureMLP, label_embeddings
+
+
+class LabelEnergy(Energy):
+    """E(x, y) = Σ_i y_i b_i·T(x) + v·softplus(M y + c)   (paper 000, Eq. 2).
+
+    The first sum scores every label by itself; the second sees the labels together and lets
+    the gradient of one label depend on all the others. The bias c is in the public code, not
+    in the equation.
+
+    Args:
+        in_features: length of an input row.
+        labels: number of labels L.
+        hidden, dropout, input_dropout: the feature network T, see
+            :class:`~lossnet.nets.FeatureMLP`.
+        global_hidden: rows of M.
+
+    >>> energy = LabelEnergy(in_features=5, labels=3, hidden=(4,))
+    >>> h = energy.encode(torch.zeros(2, 5))       # once a batch, (B, L)
+    >>> energy(h, torch.zeros(7, 2, 3)).shape      # 7 candidates of each of 2 examples
+    torch.Size([7, 2])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        labels: int,
+        *,
+        hidden: Sequence[int] = (400, 400),
+        dropout: float = 0.5,
+        input_dropout: float = 0.0,
+        global_hidden: int = 200,
+    ) -> None:
+        super().__init__()
+        self.features = FeatureMLP(
+            in_features, hidden, dropout=dropout, input_dropout=input_dropout
+        )
+        self.label_embeddings = label_embeddings(labels, self.features.out_features)
+        # M is held transposed: row l is what label l adds to M y.
+        self.global_weight = nn.Parameter(torch.empty(labels, global_hidden))
+        nn.init.kaiming_uniform_(self.global_weight.data.T, nonlinearity="relu")
+        self.global_bias = nn.Parameter(torch.zeros(global_hidden))
+        self.global_readout = nn.Parameter(
+            torch.randn(global_hidden) * math.sqrt(2.0 / global_hidden)
+        )
+
+    def encode(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The local energy of every label, b_i·T(x): ``(B, L)``."""
+        return self.features(x) @ self.label_embeddings.T
+
+    def forward(self, h: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        if mask is not None:
+            y = sparse.dense(y, h.dtype) * mask
+        hidden = F.softplus(sparse.matmul(y, self.global_weight) + self.global_bias)
+        return sparse.dot(y, h) + hidden @ self.global_readout
+
+    def output_like(self, h: Tensor) -> Tensor:
+        return h

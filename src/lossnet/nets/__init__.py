@@ -1,0 +1,5 @@
+"""Task-nets: any ``nn.Module`` from x to logits; these are the ones the estimators build."""
+
+from lossnet.nets.mlp import FeatureMLP, LabelMLP
+
+__all__ = ["FeatureMLP", "LabelMLP"]

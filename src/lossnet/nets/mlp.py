@@ -1,0 +1,85 @@
+"""Multi-layer perceptrons on feature vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class FeatureMLP(nn.Module):
+    """The feature network T(x) of paper 000: Linear, softplus, dropout for each layer.
+
+    The last layer has no dropout. Weights are Kaiming-uniform, biases zero.
+
+    Args:
+        in_features: length of an input row.
+        hidden: width of each layer.
+        dropout: share of units dropped after every layer but the last, and of the input
+            where ``input_dropout`` says so.
+        input_dropout: share of input features dropped.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        hidden: Sequence[int] = (400, 400),
+        *,
+        dropout: float = 0.5,
+        input_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        layers: list[nn.Module] = [nn.Dropout(input_dropout)] if input_dropout else []
+        width = in_features
+        for index, units in enumerate(hidden):
+            linear = nn.Linear(width, units)
+            nn.init.kaiming_uniform_(linear.weight, nonlinearity="relu")
+            nn.init.zeros_(linear.bias)
+            layers += [linear, nn.Softplus()]
+            if index < len(hidden) - 1 and dropout:
+                layers.append(nn.Dropout(dropout))
+            width = units
+        self.layers = nn.Sequential(*layers)
+        self.out_features = width
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Features ``(B, hidden[-1])`` of inputs ``(B, in_features)``."""
+        features: Tensor = self.layers(x)
+        return features
+
+
+class LabelMLP(nn.Module):
+    """The task-net F(x) = G T(x): a feature network and one embedding a label; logits out.
+
+    Args:
+        in_features: length of an input row.
+        labels: number of labels L.
+        hidden, dropout, input_dropout: see :class:`FeatureMLP`.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        labels: int,
+        *,
+        hidden: Sequence[int] = (400, 400),
+        dropout: float = 0.5,
+        input_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.features = FeatureMLP(
+            in_features, hidden, dropout=dropout, input_dropout=input_dropout
+        )
+        self.label_embeddings = label_embeddings(labels, self.features.out_features)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits ``(B, L)``."""
+        return self.features(x) @ self.label_embeddings.T
+
+
+def label_embeddings(labels: int, width: int) -> nn.Parameter:
+    """One Xavier-uniform row a label, ``(L, width)``."""
+    bound = math.sqrt(6.0 / (labels + width))
+    return nn.Parameter(torch.empty(labels, width).uniform_(-bound, bound))

@@ -1,0 +1,49 @@
+"""What a proposal gives, and its interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+
+from lossnet.context import Context
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Candidate outputs ``y`` ``(K, B, *S)`` and what their proposal knows about them.
+
+    Attributes:
+        y: the candidates: relaxed (float), discrete (bool) or discrete and sparse.
+        log_q: log-probability of each candidate, ``(K, B)``, where tractable.
+        log_q_target: log-probability of the truth under the same proposal, ``(B,)``.
+        logits: unbounded form of ``y``, ``(K, B, *S)``, where there is one.
+    """
+
+    y: Tensor
+    log_q: Tensor | None = None
+    log_q_target: Tensor | None = None
+    logits: Tensor | None = None
+
+
+class Proposal(Protocol):
+    """Where candidates come from, in training and in prediction alike.
+
+    ``provides`` holds ``"log_q"`` where log-probabilities come with the candidates, and
+    ``"path"`` where gradients flow from them to the net they come from. ``nets`` are the nets
+    it runs; ``needs_target`` says whether it can serve only where the truth is known.
+    """
+
+    @property
+    def provides(self) -> frozenset[str]: ...
+
+    @property
+    def nets(self) -> frozenset[str]: ...
+
+    @property
+    def needs_target(self) -> bool: ...
+
+    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+        """Candidates for the context's batch; detached from the nets unless ``keep_path``."""
+        ...

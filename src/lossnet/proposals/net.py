@@ -1,0 +1,107 @@
+"""Candidates that come from a task-net: its output, samples of it, perturbations of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from lossnet.context import Context
+from lossnet.errors import SettingError
+from lossnet.proposals.base import Candidates
+
+_PATH = frozenset({"path"})
+
+
+@dataclass(frozen=True)
+class NetOutput:
+    """The net's own relaxed output, F(x): one candidate."""
+
+    net: str = "task"
+    provides = _PATH
+    needs_target = False
+
+    @property
+    def nets(self) -> frozenset[str]:
+        return frozenset({self.net})
+
+    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+        logits = context.logits(self.net).unsqueeze(0)
+        logits = logits if keep_path else logits.detach()
+        return Candidates(context.space.relax(logits), logits=logits)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """``k`` discrete samples of the net's output, positions independent, with log q.
+
+    Samples that equal the truth are kept. They carry no path to the net.
+    """
+
+    k: int = 20
+    net: str = "task"
+    provides = frozenset({"log_q"})
+    needs_target = False
+
+    def __post_init__(self) -> None:
+        _at_least_one(self.k, "samples")
+
+    @property
+    def nets(self) -> frozenset[str]:
+        return frozenset({self.net})
+
+    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+        space, mask = context.space, context.batch.mask
+        logits = context.logits(self.net).detach()
+        y = space.sample(logits, self.k, context.generator)
+        target = context.batch.target
+        return Candidates(
+            y,
+            log_q=space.log_prob(logits, y, mask),
+            log_q_target=None
+            if target is None
+            else space.log_prob(logits, target.unsqueeze(0), mask)[0],
+        )
+
+
+@dataclass(frozen=True)
+class Perturbed:
+    """The net's output and ``k - 1`` copies with Gaussian noise on the logits (regression-s).
+
+    Args:
+        k: number of candidates, the clean output included.
+        std: standard deviation of the noise.
+    """
+
+    k: int = 10
+    std: float = 1.0
+    net: str = "task"
+    provides = _PATH
+    needs_target = False
+
+    def __post_init__(self) -> None:
+        _at_least_one(self.k, "candidates")
+        if not self.std >= 0:
+            raise SettingError(f"std is {self.std}; give a number of 0 or more")
+
+    @property
+    def nets(self) -> frozenset[str]:
+        return frozenset({self.net})
+
+    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+        clean = context.logits(self.net)
+        clean = clean if keep_path else clean.detach()
+        noise = torch.randn(
+            (self.k, *clean.shape),
+            generator=context.generator,
+            dtype=clean.dtype,
+            device=clean.device,
+        )
+        noise[0] = 0.0
+        logits = clean + self.std * noise
+        return Candidates(context.space.relax(logits), logits=logits)
+
+
+def _at_least_one(k: int, what: str) -> None:
+    if k < 1:
+        raise SettingError(f"the number of {what} is {k}; give 1 or more")

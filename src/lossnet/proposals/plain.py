@@ -1,0 +1,118 @@
+"""Candidates that need no net: the truth, every output, zeros, random points; and mixtures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from lossnet import sparse
+from lossnet.context import Context
+from lossnet.errors import SettingError
+from lossnet.proposals.base import Candidates, Proposal
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Target:
+    """The truth itself: one candidate."""
+
+    provides = _NOTHING
+    nets = _NOTHING
+    needs_target = True
+
+    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+        return Candidates(context.target.unsqueeze(0))
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Every discrete output, N candidates; for small spaces.
+
+    As a proposal its q is uniform, so that a contrast over it is a sum over the whole space.
+    """
+
+    provides = frozenset({"log_q"})
+    nets = _NOTHING
+    needs_target = True
+
+    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+        target = context.target
+        states = context.space.enumerate(tuple(target.shape[1:])).to(target.device)
+        y = states.unsqueeze(1).expand(-1, *target.shape)
+        log_q = -torch.log(torch.tensor(float(len(states)), dtype=target.dtype))
+        return Candidates(
+            y,
+            log_q=log_q.expand(y.shape[:2]),
+            log_q_target=log_q.expand(target.shape[:1]),
+        )
+
+
+@dataclass(frozen=True)
+class Zeros:
+    """The all-zero output, a start for gradient-based inference: one candidate."""
+
+    provides = _NOTHING
+    nets = frozenset({"energy"})
+    needs_target = False
+
+    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+        return Candidates(torch.zeros_like(_shaped_like_output(context)).unsqueeze(0))
+
+
+@dataclass(frozen=True)
+class Random:
+    """``k`` uniformly random relaxed outputs, starts for gradient-based inference."""
+
+    k: int = 3
+    provides = _NOTHING
+    nets = frozenset({"energy"})
+    needs_target = False
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise SettingError(f"the number of random starts is {self.k}; give 1 or more")
+
+    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+        like = _shaped_like_output(context)
+        return Candidates(context.space.random(like, self.k, context.generator))
+
+
+def _shaped_like_output(context: Context) -> Tensor:
+    """A tensor ``(B, *S)`` to take shape and type from: the target, or else the encoding."""
+    if context.batch.target is not None:
+        return context.batch.target
+    energy = context.nets["energy"]
+    shaped: Tensor = energy.output_like(context.encoded())  # type: ignore[operator]
+    return shaped
+
+
+@dataclass(frozen=True)
+class Several:
+    """The candidates of several proposals together, for contrasts that need no log q."""
+
+    parts: tuple[Proposal, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise SettingError("no proposal given: name at least one source of candidates")
+
+    @property
+    def provides(self) -> frozenset[str]:
+        shared = frozenset.intersection(*(part.provides for part in self.parts))
+        return shared - {"log_q"}  # a mixture's log q is not the parts'
+
+    @property
+    def nets(self) -> frozenset[str]:
+        return frozenset().union(*(part.nets for part in self.parts))
+
+    @property
+    def needs_target(self) -> bool:
+        return any(part.needs_target for part in self.parts)
+
+    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+        dtype = context.target.dtype if context.batch.target is not None else torch.float32
+        drawn = [part(context, keep_path=keep_path).y for part in self.parts]
+        return Candidates(torch.cat([sparse.dense(y, dtype) for y in drawn]))

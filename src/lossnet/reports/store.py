@@ -1,0 +1,229 @@
+"""The results store: one small JSON file for each measured run.
+
+``<folder>/<data>/<method>/<seed>-<hash of the configuration>.json``. The same run written again
+replaces its file whole; another configuration or seed gets another file. So a store grows over
+several sittings, and :func:`has` tells which runs are still to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from lossnet.errors import DataError, SettingError, unknown
+from lossnet.files import read_json, write_json
+from lossnet.reports.environment import platform_name, threads, versions
+
+
+class DamagedResultWarning(UserWarning):
+    """A file of the results store could not be read and was left out."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One measured run, as its file holds it.
+
+    Args:
+        data: name of the data.
+        data_checksum: of the data as read, so that changed data are noticed.
+        method: name of the method.
+        seed: the seed of the run; not part of ``configuration``.
+        configuration: every setting that could change the result.
+        metrics: name to value, fractions not percent; None where a metric is not defined.
+        seconds: wall-clock time of the run.
+        command: how to repeat it.
+        tags: words to find it by.
+        versions: of Python and the packages that matter.
+        platform: operating system and machine.
+        threads: how many threads the arithmetic used.
+        date: when it was recorded, UTC, ISO 8601.
+    """
+
+    data: str
+    data_checksum: str
+    method: str
+    seed: int
+    configuration: dict[str, Any]
+    metrics: dict[str, float | None]
+    seconds: float
+    command: str
+    tags: list[str]
+    versions: dict[str, str]
+    platform: str
+    threads: int
+    date: str
+
+
+def record(
+    folder: str | Path,
+    *,
+    command: str,
+    data: str,
+    data_checksum: str,
+    method: str,
+    seed: int,
+    configuration: Mapping[str, Any],
+    metrics: Mapping[str, float],
+    seconds: float,
+    tags: Iterable[str] = (),
+) -> Path:
+    """Write one run to the store and return its file; see :class:`Run` for the arguments.
+
+    Versions, platform, threads and date are filled in. NaN and infinite metrics become null.
+    """
+    run = Run(
+        data=data,
+        data_checksum=data_checksum,
+        method=method,
+        seed=int(seed),
+        configuration=_plain(configuration),
+        metrics={name: _finite(name, value) for name, value in metrics.items()},
+        seconds=round(float(seconds), 4),
+        command=command,
+        tags=sorted({tags} if isinstance(tags, str) else set(tags)),
+        versions=versions(),
+        platform=platform_name(),
+        threads=threads(),
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    return write_json(path_of(folder, data, method, seed, configuration), asdict(run))
+
+
+def path_of(
+    folder: str | Path, data: str, method: str, seed: int, configuration: Mapping[str, Any]
+) -> Path:
+    """Where the run with this data, method, seed and configuration is kept."""
+    identity = json.dumps([data, method, _plain(configuration)], sort_keys=True)
+    key = hashlib.sha256(identity.encode()).hexdigest()[:10]
+    return Path(folder) / _slug(data) / _slug(method) / f"{int(seed)}-{key}.json"
+
+
+def has(
+    folder: str | Path,
+    *,
+    data: str,
+    method: str,
+    seed: int,
+    configuration: Mapping[str, Any],
+    data_checksum: str | None = None,
+) -> bool:
+    """Whether this run is in the store, so that it need not be done again.
+
+    A run on data with another checksum does not count, where a checksum is given. A damaged
+    file does not count either and gives a :class:`DamagedResultWarning`.
+    """
+    path = path_of(folder, data, method, seed, configuration)
+    if not path.exists():
+        return False
+    run = _read_or_warn(path)
+    return run is not None and data_checksum in (None, run.data_checksum)
+
+
+def find(
+    folder: str | Path, *, damaged: Literal["error", "warn"] = "error", **filters: Any
+) -> list[Run]:
+    """The runs of a store that fit all filters, ordered by data, method, configuration, seed.
+
+    A filter is a field of :class:`Run`, with ``__`` to reach inside a mapping, and a value, or
+    a list, tuple or set of allowed values: ``method=["dvn", "spen"]``,
+    ``configuration__hidden=400``, ``tags="paper"`` (the run has that tag). A folder that does
+    not exist holds no runs.
+
+    Args:
+        folder: the store.
+        damaged: what a file that cannot be read gives: a :class:`DataError` that names it, or
+            a :class:`DamagedResultWarning`.
+        filters: as above.
+    """
+    if damaged not in ("error", "warn"):
+        raise SettingError(f"damaged={damaged!r}: expected 'error' or 'warn'")
+    for name in filters:
+        _check_field(name)
+    read = _read if damaged == "error" else _read_or_warn
+    runs = [run for path in Path(folder).glob("*/*/*.json") if (run := read(path)) is not None]
+    runs = [run for run in runs if all(_fits(run, *item) for item in filters.items())]
+    return sorted(runs, key=lambda run: (run.data, run.method, str(run.configuration), run.seed))
+
+
+def field_of(run: Run, name: str) -> Any:
+    """The value of a field, ``__`` reaching inside mappings; None where there is none."""
+    _check_field(name)
+    value: Any = run
+    for part in name.split("__"):
+        value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)
+    return value
+
+
+def _check_field(name: str) -> None:
+    known = [field.name for field in fields(Run)]
+    if name.split("__")[0] not in known:
+        raise unknown("field of a run", name, known)
+
+
+def _fits(run: Run, name: str, wanted: Any) -> bool:
+    options = list(wanted) if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
+    if name == "tags":
+        return any(option in run.tags for option in options)
+    return field_of(run, name) in options
+
+
+def _read(path: Path) -> Run:
+    content = read_json(path)
+    names = [field.name for field in fields(Run)]
+    missing = [n for n in names if n not in content] if isinstance(content, dict) else names
+    if missing:
+        raise DataError(
+            f"{path} is not a result of this store: it lacks {', '.join(missing)}; "
+            "delete it and run it again"
+        )
+    return Run(**{name: content[name] for name in names})
+
+
+def _read_or_warn(path: Path) -> Run | None:
+    try:
+        return _read(path)
+    except DataError as error:
+        warnings.warn(f"left out: {error}", DamagedResultWarning, stacklevel=3)
+        return None
+
+
+def _plain(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration as JSON gives it back, so that written and asked-for ones compare."""
+
+    def other(value: Any) -> Any:
+        if hasattr(value, "tolist"):
+            return value.tolist()
+        if isinstance(value, Path):
+            return str(value)
+        raise TypeError(f"{value!r} of type {type(value).__name__}")
+
+    try:
+        plain: dict[str, Any] = json.loads(
+            json.dumps(dict(configuration), default=other, allow_nan=False)
+        )
+    except (TypeError, ValueError) as error:
+        raise SettingError(
+            f"configuration cannot be written as JSON: {error}; use numbers, text, lists, mappings"
+        ) from error
+    return plain
+
+
+def _finite(name: str, value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"metric {name!r} is {value!r}: expected a number") from error
+    return number if math.isfinite(number) else None
+
+
+def _slug(name: str) -> str:
+    """A folder name; the hash in the file name keeps names apart that share one."""
+    return re.sub(r"[^A-Za-z0-9._+-]+", "-", name).strip(".-") or "unnamed"

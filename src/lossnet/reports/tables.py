@@ -1,0 +1,132 @@
+"""Tables of recorded runs: mean ± deviation over seeds."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from lossnet.errors import SettingError, unknown
+from lossnet.reports.store import Run, field_of
+
+MISSING = "–"
+
+
+def summarise(values: Iterable[float | None], *, percent: bool = True, digits: int = 1) -> str:
+    """Mean ± sample deviation, sqrt(Σ (v - mean)^2 / (n - 1)); of one value only the value.
+
+    None and NaN are left out; of no value the text is "–".
+
+    >>> summarise([0.453, 0.459, 0.456])
+    '45.6 ± 0.3'
+    >>> summarise([12.25], percent=False, digits=2)
+    '12.25'
+    """
+    scale = 100.0 if percent else 1.0
+    numbers = [scale * v for v in values if v is not None and not math.isnan(v)]
+    if not numbers:
+        return MISSING
+    mean = f"{statistics.fmean(numbers):.{digits}f}"
+    return f"{mean} ± {statistics.stdev(numbers):.{digits}f}" if len(numbers) > 1 else mean
+
+
+def table(
+    runs: Sequence[Run],
+    *,
+    rows: str = "method",
+    columns: str | None = "data",
+    metrics: Sequence[str] = ("example-f1",),
+    format: Literal["markdown", "text"] = "markdown",
+    percent: bool = True,
+    digits: int = 1,
+    allow_mixed: bool = False,
+) -> str:
+    """Runs as a table, each cell mean ± deviation over its runs and their number n.
+
+    Rows and columns stand in the order in which the runs bring them.
+
+    Args:
+        runs: from :func:`lossnet.reports.find`.
+        rows: the field of :class:`Run` that names a row, ``configuration__hidden`` for instance.
+        columns: the field that names a column; None for one column a metric.
+        metrics: names of recorded metrics; "seconds" is the time and never in percent.
+        format: "markdown", or "text" for columns aligned in a terminal.
+        percent: whether metrics are written in percent.
+        digits: decimals.
+        allow_mixed: a cell whose runs differ in configuration or data checksum is an error,
+            for their deviation would not be over seeds; True allows it.
+    """
+    if format not in ("markdown", "text"):
+        raise unknown("table format", str(format), ["markdown", "text"])
+    if isinstance(metrics, str):
+        metrics = (metrics,)
+    known = {name for run in runs for name in run.metrics} | {"seconds"}
+    for name in metrics:
+        if runs and name not in known:
+            raise unknown("metric", name, known)
+
+    cells: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        place = str(field_of(run, rows)), "" if columns is None else str(field_of(run, columns))
+        cells.setdefault(place, []).append(run)
+    if not allow_mixed:
+        for place, members in cells.items():
+            _check_alike(place, members)
+
+    down = list(dict.fromkeys(row for row, _ in cells))
+    across = [(column, name) for column in dict.fromkeys(c for _, c in cells) for name in metrics]
+    head = [_heading(column, name, many=len(metrics) > 1) for column, name in across]
+    lines = [[rows, *head]]
+    for row in down:
+        texts = [
+            _cell(cells.get((row, column), []), name, percent, digits) for column, name in across
+        ]
+        lines.append([row, *texts])
+    return _markdown(lines) if format == "markdown" else _text(lines)
+
+
+def _check_alike(place: tuple[str, str], members: list[Run]) -> None:
+    first = members[0]
+    if all(
+        run.configuration == first.configuration and run.data_checksum == first.data_checksum
+        for run in members
+    ):
+        return
+    where = ", ".join(part for part in place if part)
+    raise SettingError(
+        f"the cell of {where} mixes runs of different configuration or data: filter the runs, "
+        "put what differs in rows or columns, or pass allow_mixed=True"
+    )
+
+
+def _heading(column: str, name: str, *, many: bool) -> str:
+    if not column:
+        return name
+    return f"{column} {name}" if many else column
+
+
+def _cell(members: list[Run], name: str, percent: bool, digits: int) -> str:
+    values = [run.seconds if name == "seconds" else run.metrics.get(name) for run in members]
+    values = [value for value in values if value is not None]
+    if not values:
+        return MISSING
+    text = summarise(values, percent=percent and name != "seconds", digits=digits)
+    return f"{text} (n={len(values)})"
+
+
+def _markdown(lines: list[list[str]]) -> str:
+    head, *body = [[text.replace("|", "\\|") for text in line] for line in lines]
+    rule = ["---", *["---:"] * (len(head) - 1)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, rule, *body])
+
+
+def _text(lines: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            [line[0].ljust(widths[0])]
+            + [text.rjust(width) for text, width in zip(line[1:], widths[1:], strict=True)]
+        ).rstrip()
+        for line in lines
+    )

@@ -1,0 +1,187 @@
+"""What an output is: how it is relaxed, projected, sampled, scored, decoded and enumerated.
+
+Shapes: ``B`` batch, ``K`` candidates an example, ``*S`` the shape of one output. A *relaxed*
+output holds probabilities, ``logits`` are their unbounded form. Candidates are ``(K, B, *S)``;
+discrete ones are bool, or sparse COO where most entries are off (see :mod:`lossnet.sparse`).
+A mask is ``(B, *P)``, true where a position counts; ``*P`` are the positions of an output (all
+of ``*S`` for :class:`Binary`, all but the last axis for :class:`Categorical`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lossnet import sparse
+
+
+class Space(Protocol):
+    """The interface of an output space."""
+
+    def relax(self, logits: Tensor) -> Tensor:
+        """Probabilities of ``logits``, the same shape."""
+        ...
+
+    def unrelax(self, y: Tensor) -> Tensor:
+        """Logits of a relaxed output, so that ``relax(unrelax(y))`` is ``y`` up to rounding."""
+        ...
+
+    def project(self, y: Tensor) -> Tensor:
+        """The nearest relaxed output in Euclidean distance."""
+        ...
+
+    def sample(self, logits: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
+        """``k`` independent discrete samples of each example, ``(K, B, *S)``."""
+        ...
+
+    def random(
+        self, like: Tensor, k: int, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """``k`` uniformly random relaxed outputs of each example, ``(K, B, *S)``."""
+        ...
+
+    def log_prob(self, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        """log q(y) of candidates ``(K, B, *S)`` with independent positions, ``(K, B)``."""
+        ...
+
+    def cross_entropy(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Cross-entropy summed over positions, ``(B,)``."""
+        ...
+
+    def entropy(self, logits: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Entropy of independent positions, summed, ``(B,)``."""
+        ...
+
+    def decode(self, y: Tensor, threshold: float = 0.5) -> Tensor:
+        """The discrete output of a relaxed one, bool, the same shape."""
+        ...
+
+    def enumerate(self, shape: tuple[int, ...]) -> Tensor:
+        """Every discrete output of shape ``*S``, ``(N, *S)`` bool. For small spaces."""
+        ...
+
+
+def sum_positions(values: Tensor, mask: Tensor | None, *, lead: int) -> Tensor:
+    """Sum over all axes after the first ``lead``, counting only where the mask is true."""
+    if mask is not None:
+        values = values * _fit(mask, values, lead)
+    return values.flatten(lead).sum(-1) if values.dim() > lead else values
+
+
+def _fit(mask: Tensor, values: Tensor, lead: int) -> Tensor:
+    """``mask`` as numbers with as many trailing axes as ``values`` has."""
+    mask = mask.to(values.dtype)
+    while mask.dim() < values.dim() - (lead - 1):
+        mask = mask.unsqueeze(-1)
+    return mask
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Every position is 0 or 1; the relaxation is the box [0, 1].
+
+    >>> Binary().relax(torch.tensor([0.0]))
+    tensor([0.5000])
+    """
+
+    def relax(self, logits: Tensor) -> Tensor:
+        return torch.sigmoid(logits)
+
+    def unrelax(self, y: Tensor) -> Tensor:
+        return torch.logit(y, eps=1e-6)
+
+    def project(self, y: Tensor) -> Tensor:
+        return y.clamp(0.0, 1.0)
+
+    def sample(self, logits: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
+        return sparse.bernoulli(logits, k, generator)
+
+    def random(self, like: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
+        shape = (k, *like.shape)
+        return torch.rand(shape, generator=generator, dtype=like.dtype, device=like.device)
+
+    def log_prob(self, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        # log q(y) = <y, logits> - sum softplus(logits): exact, no logarithm of a tiny number.
+        if mask is not None:
+            logits = logits * mask
+        on = sparse.dot(y, logits)
+        return on - sum_positions(F.softplus(logits), mask, lead=1)
+
+    def cross_entropy(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+        losses = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+        return sum_positions(losses, mask, lead=1)
+
+    def entropy(self, logits: Tensor, mask: Tensor | None = None) -> Tensor:
+        return sum_positions(F.softplus(logits) - logits * torch.sigmoid(logits), mask, lead=1)
+
+    def decode(self, y: Tensor, threshold: float = 0.5) -> Tensor:
+        return y >= threshold
+
+    def enumerate(self, shape: tuple[int, ...]) -> Tensor:
+        size = int(torch.Size(shape).numel())
+        states = torch.arange(2**size).unsqueeze(1) >> torch.arange(size - 1, -1, -1)
+        return (states & 1).bool().reshape(-1, *shape)
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """Every position is one of C classes, on the last axis; the relaxation is the simplex.
+
+    Targets and samples are one-hot.
+
+    >>> Categorical().relax(torch.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
+
+    def relax(self, logits: Tensor) -> Tensor:
+        return torch.softmax(logits, -1)
+
+    def unrelax(self, y: Tensor) -> Tensor:
+        return y.clamp_min(1e-6).log()
+
+    def project(self, y: Tensor) -> Tensor:
+        # Sort, find the last coordinate that stays positive, shift by its level, cut at zero.
+        ordered = y.sort(-1, descending=True).values
+        level = ordered.cumsum(-1) - 1.0
+        rank = torch.arange(1, y.shape[-1] + 1, dtype=y.dtype, device=y.device)
+        kept = (ordered * rank > level).sum(-1, keepdim=True)
+        return (y - level.gather(-1, kept - 1) / kept).clamp_min(0.0)
+
+    def sample(self, logits: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
+        classes = logits.shape[-1]
+        flat = torch.softmax(logits, -1).reshape(-1, classes)
+        drawn = torch.multinomial(flat, k, replacement=True, generator=generator)
+        return F.one_hot(drawn.T, classes).bool().reshape(k, *logits.shape)
+
+    def random(self, like: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
+        shape = (k, *like.shape)
+        draws = torch.empty(shape, dtype=like.dtype, device=like.device)
+        draws.exponential_(generator=generator)  # normalised exponentials are uniform
+        return draws / draws.sum(-1, keepdim=True)
+
+    def log_prob(self, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        log_p = torch.log_softmax(logits, -1)
+        if mask is not None:
+            log_p = log_p * mask.unsqueeze(-1)
+        return sparse.dot(y, log_p)
+
+    def cross_entropy(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+        return sum_positions(-(target * torch.log_softmax(logits, -1)).sum(-1), mask, lead=1)
+
+    def entropy(self, logits: Tensor, mask: Tensor | None = None) -> Tensor:
+        log_p = torch.log_softmax(logits, -1)
+        return sum_positions(-(log_p.exp() * log_p).sum(-1), mask, lead=1)
+
+    def decode(self, y: Tensor, threshold: float = 0.5) -> Tensor:
+        return F.one_hot(y.argmax(-1), y.shape[-1]).bool()
+
+    def enumerate(self, shape: tuple[int, ...]) -> Tensor:
+        *positions, classes = shape
+        count = int(torch.Size(positions).numel())
+        picks = torch.tensor(list(itertools.product(range(classes), repeat=count)))
+        return F.one_hot(picks, classes).bool().reshape(-1, *shape)

@@ -1,0 +1,102 @@
+"""Terms: losses on one prediction, ``-> (B,)``; an objective is a weighted sum of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+
+from lossnet.context import Context
+from lossnet.contrasts.base import Contrast
+from lossnet.costs import Cost, f1
+from lossnet.errors import SettingError
+from lossnet.proposals.base import Candidates
+
+
+class Term(Protocol):
+    """A loss on one prediction."""
+
+    @property
+    def nets(self) -> frozenset[str]:
+        """Nets it runs besides the one that predicts."""
+        ...
+
+    @property
+    def needs_target(self) -> bool: ...
+
+    def __call__(self, context: Context, prediction: Candidates) -> Tensor:
+        """The loss ``(B,)`` of a prediction ``(1, B, *S)``."""
+        ...
+
+
+@dataclass(frozen=True)
+class EnergyTerm:
+    """link(E(x, F(x))), the loss-net's opinion (paper 000, first part of Eq. 1).
+
+    The link is the one of the contrast the energy is trained with: -σ(-E) after regression,
+    E itself otherwise.
+    """
+
+    contrast: Contrast | None = None
+    energy: str = "energy"
+    needs_target = False
+
+    @property
+    def nets(self) -> frozenset[str]:
+        return frozenset({self.energy})
+
+    def __call__(self, context: Context, prediction: Candidates) -> Tensor:
+        e = context.energy(prediction.y, self.energy)[0]
+        return e if self.contrast is None else self.contrast.link(e)
+
+
+@dataclass(frozen=True)
+class CrossEntropy:
+    """Σ_i cross-entropy of position i (paper 000, second part of Eq. 1)."""
+
+    nets: frozenset[str] = frozenset()
+    needs_target = True
+
+    def __call__(self, context: Context, prediction: Candidates) -> Tensor:
+        space = context.space
+        logits = prediction.logits
+        logits = space.unrelax(prediction.y) if logits is None else logits
+        return space.cross_entropy(logits[0], context.target, context.batch.mask)
+
+
+@dataclass(frozen=True)
+class CostTerm:
+    """The cost of the prediction beside the truth."""
+
+    cost: Cost = f1
+    nets: frozenset[str] = frozenset()
+    needs_target = True
+
+    def __call__(self, context: Context, prediction: Candidates) -> Tensor:
+        return self.cost(prediction.y, context.target, context.batch.mask)[0]
+
+
+@dataclass(frozen=True)
+class Entropy:
+    """The prediction's entropy, positions independent; lower is more certain."""
+
+    nets: frozenset[str] = frozenset()
+    needs_target = False
+
+    def __call__(self, context: Context, prediction: Candidates) -> Tensor:
+        logits = prediction.logits
+        logits = context.space.unrelax(prediction.y) if logits is None else logits
+        return context.space.entropy(logits[0], context.batch.mask)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """``weight`` times a term; terms of weight 0 are never computed."""
+
+    weight: float
+    term: Term
+
+    def __post_init__(self) -> None:
+        if not self.weight >= 0:
+            raise SettingError(f"the weight of a term is {self.weight}; give 0 or more")
