@@ -9,7 +9,8 @@ from lossnet.data.arff_text import read_table
 from lossnet.data.clus import forest, indicators
 from lossnet.data.dataset import MultiLabelData
 from lossnet.data.encode import LabelColumns, encode
-from lossnet.data.labels import Labels, label_columns
+from lossnet.data.formats import Labels
+from lossnet.data.labels import label_columns
 from lossnet.data.text import stem
 from lossnet.errors import DataError
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ def read_table(path: str | Path) -> Table:
     path = Path(path)
     lines, notes = read_lines(path)
     relation, attributes, start = _header(path, lines)
+    attributes = _own_names(attributes, notes)
     rows = [
         (number, text)
         for number, line in enumerate(lines[start:], start + 1)
@@ -49,7 +51,7 @@ def read_table(path: str | Path) -> Table:
 
 def _header(path: Path, lines: Sequence[str]) -> tuple[str, list[Attribute], int]:
     """Relation name, attributes, and the index of the line after ``@data``."""
-    relation, attributes, seen = "", [], {}
+    relation, attributes = "", []
     for index, line in enumerate(lines):
         text = line.strip()
         if not text or text.startswith("%"):
@@ -61,12 +63,6 @@ def _header(path: Path, lines: Sequence[str]) -> tuple[str, list[Attribute], int
             relation = _unquote(rest.strip(), where)
         elif keyword == "@attribute":
             attribute = _attribute(rest.strip(), where)
-            if attribute.name in seen:
-                raise DataError(
-                    f"{where}: attribute {attribute.name!r} was already declared in line "
-                    f"{seen[attribute.name]}; give each its own name"
-                )
-            seen[attribute.name] = index + 1
             attributes.append(attribute)
         elif keyword == "@data":
             if not attributes:
@@ -78,6 +74,20 @@ def _header(path: Path, lines: Sequence[str]) -> tuple[str, list[Attribute], int
                 f"{text[:40]!r}; is this an ARFF file?"
             )
     raise DataError(f"{path}, line {len(lines)}: the file ends without @data; is it cut short?")
+
+
+def _own_names(attributes: list[Attribute], notes: list[str]) -> list[Attribute]:
+    """Number the attributes that share a name: ``a``, ``a#2``, ``a#3``."""
+    taken: dict[str, int] = {}
+    named = []
+    for attribute in attributes:
+        count = taken[attribute.name] = taken.get(attribute.name, 0) + 1
+        if count > 1:
+            renamed = f"{attribute.name}#{count}"
+            notes.append(f"attribute {attribute.name!r} is declared again: called {renamed!r}")
+            attribute = replace(attribute, name=renamed)
+        named.append(attribute)
+    return named
 
 
 def _attribute(text: str, where: str) -> Attribute:
@@ -97,8 +107,8 @@ def _attribute(text: str, where: str) -> Attribute:
     if kind in _NUMERIC:
         return Attribute(name, "numeric")
     if kind in _OTHER:
-        values = tuple(v.strip() for v in more.split(",")) if kind == "hierarchical" else ()
-        return Attribute(name, kind, tuple(v for v in values if v))
+        values = [v.strip() for v in more.split(",")]
+        return Attribute(name, kind, tuple(v for v in values if v and kind == "hierarchical"))
     raise DataError(
         f"{where}: attribute {name!r} has the unknown type {kind[:40]!r}; expected numeric, real, "
         "integer, string, date, hierarchical or {value, ...}"

@@ -9,6 +9,7 @@ edges from a node called ``root``, ``root/a,a/b,c/b``, and a row names nodes, ``
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,11 +52,11 @@ def forest(declared: tuple[str, ...], where: str) -> Forest:
         if not all(pieces):
             raise DataError(f"{where}: class {path!r} has an empty part")
         if graph:
-            edges += list(zip(pieces[:-1], pieces[1:], strict=True))
+            edges += list(pairwise(pieces))
             nodes = [p for p in pieces if p != _ROOT]
         else:
             nodes = ["/".join(pieces[: k + 1]) for k in range(len(pieces))]
-            edges += list(zip(nodes[:-1], nodes[1:], strict=True))
+            edges += list(pairwise(nodes))
         for node in nodes:
             index.setdefault(node, len(index))
     parents: dict[int, list[int]] = {}

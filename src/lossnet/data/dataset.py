@@ -5,16 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from lossnet.errors import DataError
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
-    Features = np.ndarray[Any, Any] | csr_matrix
+# A numpy array or a scipy CSR matrix: what the two have in common is more than a type can say.
+Features: TypeAlias = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,9 +65,7 @@ def encode(
         Y = [_label_block(table, codes) for table in tables]
     names = _feature_names(tables[0], codings)
     return [
-        MultiLabelData(
-            block, y, names, labels.names, name, labels.parents, [*table.notes, *notes]
-        )
+        MultiLabelData(block, y, names, labels.names, name, labels.parents, [*table.notes, *notes])
         for table, block, y in zip(tables, blocks, Y, strict=True)
     ]
 

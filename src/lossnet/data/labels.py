@@ -7,11 +7,10 @@ import re
 from collections.abc import Sequence
 
 from lossnet.data.encode import LabelColumns
+from lossnet.data.formats import Labels
 from lossnet.data.mulan import find_xml, read_labels
 from lossnet.data.table import Table
 from lossnet.errors import DataError, SettingError
-
-Labels = int | Sequence[str] | None
 
 
 def label_columns(table: Table, labels: Labels) -> LabelColumns:
@@ -42,7 +41,7 @@ def label_columns(table: Table, labels: Labels) -> LabelColumns:
 
 def chosen(names: Sequence[str], labels: int | Sequence[str], where: str) -> LabelColumns:
     """The columns that ``labels`` (a number or names) picks, in the order of the file."""
-    if isinstance(labels, bool) or isinstance(labels, str):
+    if isinstance(labels, bool | str):
         raise SettingError(
             f"labels={labels!r}: give a number (n for the first n, -n for the last n) or a list "
             "of names"

@@ -37,8 +37,7 @@ def read_lines(path: str | Path) -> tuple[list[str], list[str]]:
         raise DataError(f"{path} is empty")
     if b"\0" in raw:
         raise DataError(
-            f"{path} is not a text file in UTF-8 or Latin-1 (it holds zero bytes); "
-            "save it as UTF-8"
+            f"{path} is not a text file in UTF-8 or Latin-1 (it holds zero bytes); save it as UTF-8"
         )
     notes = []
     try:
