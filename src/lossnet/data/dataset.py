@@ -37,7 +37,7 @@ class MultiLabelData:
 
     X: Features
     Y: np.ndarray[Any, Any]
-    feature_names: list[str] = None  # type: ignore[assignment]
+    feature_names: list[str] = None  # type: ignore[assignment]  # never None once built
     label_names: list[str] = None  # type: ignore[assignment]
     name: str = "data"
     parents: dict[int, list[int]] | None = None
@@ -119,7 +119,7 @@ class MultiLabelData:
             self.label_names,
             self.name,
             self.parents,
-            self.notes,
+            list(self.notes),
         )
 
     def checksum(self) -> str:
@@ -178,4 +178,8 @@ def _names(names: Sequence[str] | None, count: int, what: str, prefix: str) -> l
         return [f"{prefix}{i}" for i in range(count)]
     if len(names) != count:
         raise DataError(f"{len(names)} {what} names for {count} {what}s; give one name for each")
-    return [str(n) for n in names]
+    listed = [str(n) for n in names]
+    if what == "label" and len(set(listed)) < count:
+        twice = next(n for k, n in enumerate(listed) if n in listed[:k])
+        raise DataError(f"two labels are called {twice!r}; give each its own name")
+    return listed

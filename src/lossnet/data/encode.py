@@ -59,7 +59,7 @@ def encode(
     imputed = _impute(blocks)
     notes = [c.why for c in codings.values() if isinstance(c, Dropped)]
     if imputed:
-        notes.append(f"imputed {imputed} missing values by the mean of their column")
+        notes.append(f"imputed {imputed} missing values (in all files) by their column's mean")
     if Y is None:
         codes = {j: _label_coding(tables, j) for j in labels.index}
         Y = [_label_block(table, codes) for table in tables]
