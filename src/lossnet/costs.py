@@ -48,7 +48,9 @@ def f1(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
     """
     both, either = _overlap(y, target, mask)
     total = both + either
-    return torch.where(total > 0, 1.0 - 2.0 * both / total.clamp_min(1e-12), torch.zeros_like(total))
+    return torch.where(
+        total > 0, 1.0 - 2.0 * both / total.clamp_min(1e-12), torch.zeros_like(total)
+    )
 
 
 def iou(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -39,9 +39,7 @@ class Space(Protocol):
         """``k`` independent discrete samples of each example, ``(K, B, *S)``."""
         ...
 
-    def random(
-        self, like: Tensor, k: int, generator: torch.Generator | None = None
-    ) -> Tensor:
+    def random(self, like: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
         """``k`` uniformly random relaxed outputs of each example, ``(K, B, *S)``."""
         ...
 

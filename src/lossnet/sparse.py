@@ -76,7 +76,7 @@ def matmul(y: Tensor, weight: Tensor) -> Tensor:
     """Products of candidates ``(K, B, L)`` with ``weight`` ``(L, H)``, ``(K, B, H)``."""
     if not y.is_sparse:
         return y.to(weight.dtype) @ weight
-    k, batch, labels = y.shape
+    k, batch = y.shape[:2]
     which, row, label = y.indices()
     product: Tensor = _SumRows.apply(weight, which * batch + row, label, k * batch)
     return product.view(k, batch, -1)

@@ -134,9 +134,7 @@ class GBI:
         flat = Compared(e=e.reshape(1, -1), cost=cost.reshape(1, -1))
         return -self.contrast(flat).view_as(e)
 
-    def _move(
-        self, context: Context, point: Tensor, g: Tensor, moments: _Adam | None
-    ) -> Tensor:
+    def _move(self, context: Context, point: Tensor, g: Tensor, moments: _Adam | None) -> Tensor:
         direction = g if moments is None else moments.direction(g)
         if self.step == "normalised":
             norm = direction.flatten(2).norm(dim=-1).clamp_min(1e-12)

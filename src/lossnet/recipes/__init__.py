@@ -1,0 +1,84 @@
+"""Recipes: every method by name, each a short assembly of the shared parts."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lossnet.errors import SettingError, unknown
+from lossnet.method import Method
+from lossnet.recipes.cross_entropy import cross_entropy, task_ranking
+from lossnet.recipes.energy_networks import dvn, nce_energy, spen, spen_e2e
+from lossnet.recipes.seal import (
+    seal_margin,
+    seal_nce,
+    seal_ranking,
+    seal_regression,
+    seal_regression_s,
+)
+from lossnet.recipes.seal_static import (
+    seal_static_margin,
+    seal_static_nce,
+    seal_static_regression,
+)
+
+RECIPES: dict[str, Callable[..., Method]] = {
+    "cross-entropy": cross_entropy,
+    "task-ranking": task_ranking,
+    "spen": spen,
+    "spen-e2e": spen_e2e,
+    "dvn": dvn,
+    "nce-energy": nce_energy,
+    "seal-static-margin": seal_static_margin,
+    "seal-static-regression": seal_static_regression,
+    "seal-static-nce": seal_static_nce,
+    "seal-margin": seal_margin,
+    "seal-regression": seal_regression,
+    "seal-regression-s": seal_regression_s,
+    "seal-nce": seal_nce,
+    "seal-ranking": seal_ranking,
+}
+
+
+def build(name: str, parameters: Mapping[str, Any] | None = None) -> Method:
+    """The method of that name, with these parameters in place of its defaults.
+
+    >>> build("seal-nce", {"samples": 40}).name
+    'seal-nce'
+    """
+    if name not in RECIPES:
+        raise unknown("method", name, RECIPES)
+    known = defaults(name)
+    for key, value in (parameters or {}).items():
+        if key not in known:
+            raise unknown(f"parameter of {name}", key, known)
+        _check_type(name, key, value, known[key])
+    return RECIPES[name](**(parameters or {}))
+
+
+def defaults(name: str) -> dict[str, Any]:
+    """The parameters of a method and their defaults."""
+    if name not in RECIPES:
+        raise unknown("method", name, RECIPES)
+    signature = inspect.signature(RECIPES[name])
+    return {key: parameter.default for key, parameter in signature.parameters.items()}
+
+
+def summary(name: str) -> str:
+    """The first line of a method's description."""
+    return (inspect.getdoc(RECIPES[name]) or "").splitlines()[0]
+
+
+def _check_type(method: str, key: str, value: Any, default: Any) -> None:
+    wanted: tuple[type, ...] = (type(default),)
+    if isinstance(default, float):
+        wanted = (float, int)
+    if isinstance(value, bool) != isinstance(default, bool) or not isinstance(value, wanted):
+        raise SettingError(
+            f"{key} of {method} is {value!r}; give a value of type {type(default).__name__}, "
+            f"such as {default!r}"
+        )
+
+
+__all__ = ["RECIPES", "build", "defaults", "summary", *(r.__name__ for r in RECIPES.values())]

@@ -1,0 +1,55 @@
+"""Updates that several recipes share."""
+
+from __future__ import annotations
+
+from lossnet.contrasts.base import Contrast
+from lossnet.costs import Cost, get_cost
+from lossnet.method import Optimiser, Update
+from lossnet.objectives import Compare, Judge
+from lossnet.proposals.base import Proposal
+from lossnet.proposals.net import NetOutput
+from lossnet.terms import CrossEntropy, EnergyTerm, Weighted
+
+
+def task_update(
+    contrast: Contrast | None = None,
+    *,
+    energy_weight: float = 0.0,
+    xent_weight: float = 1.0,
+    steps: int = 1,
+    lr: float,
+    weight_decay: float,
+    net: str = "task",
+) -> Update:
+    """L_F = λ1 link(E(x, F(x))) + λ2 Σ cross-entropy   (paper 000, Eq. 1).
+
+    With λ1 = 0 this is cross-entropy training.
+    """
+    terms = (
+        Weighted(energy_weight, EnergyTerm(contrast)),
+        Weighted(xent_weight, CrossEntropy()),
+    )
+    return Update(
+        net,
+        Judge(terms, NetOutput(net)),
+        steps=steps,
+        optimiser=Optimiser(lr=lr, weight_decay=weight_decay),
+    )
+
+
+def energy_update(
+    contrast: Contrast,
+    proposal: Proposal,
+    *,
+    cost: str | Cost = "f1",
+    steps: int = 1,
+    lr: float,
+    weight_decay: float,
+) -> Update:
+    """L_E: a contrast of the energies of a proposal's candidates."""
+    return Update(
+        "energy",
+        Compare(contrast, proposal, get_cost(cost)),
+        steps=steps,
+        optimiser=Optimiser(lr=lr, weight_decay=weight_decay),
+    )

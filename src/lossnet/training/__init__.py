@@ -1,0 +1,22 @@
+"""Training: one loop, its steps, checkpoints and progress."""
+
+from lossnet.training.checkpoint import Checkpoint, resume, save_checkpoint
+from lossnet.training.loop import Callback, Trainer
+from lossnet.training.predict import predict
+from lossnet.training.progress import Progress
+from lossnet.training.source import Arrays, Source
+from lossnet.training.step import build_optimiser, step
+
+__all__ = [
+    "Arrays",
+    "Callback",
+    "Checkpoint",
+    "Progress",
+    "Source",
+    "Trainer",
+    "build_optimiser",
+    "predict",
+    "resume",
+    "save_checkpoint",
+    "step",
+]

@@ -1,0 +1,125 @@
+"""Checkpoints: the whole state of training in one file, so that a killed run can go on."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from lossnet.errors import DataError
+from lossnet.files import write_whole
+from lossnet.training.loop import Trainer
+
+
+class Checkpoint:
+    """A callback that writes ``path`` after an epoch, at most every ``seconds``.
+
+    Args:
+        path: the file.
+        settings: what the run was started with; a resumed run must match it.
+        seconds: least time between two writes.
+    """
+
+    def __init__(
+        self, path: str | Path, settings: Mapping[str, Any], *, seconds: float = 10.0
+    ) -> None:
+        self.path = Path(path)
+        self.settings = dict(settings)
+        self.seconds = seconds
+        self._last = -float("inf")
+
+    def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
+        """Nothing: a checkpoint holds whole epochs."""
+
+    def on_epoch(self, trainer: Trainer) -> None:
+        """Write, unless the last write is too recent."""
+        if time.monotonic() - self._last >= self.seconds:
+            save_checkpoint(self.path, trainer, self.settings)
+            self._last = time.monotonic()
+
+    def on_end(self, trainer: Trainer) -> None:
+        """Nothing: the last good state is on disk, or about to be saved as a model."""
+
+
+def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, Any]) -> None:
+    """Write the trainer's whole state to ``path``, whole or not at all."""
+    tensors: dict[str, Tensor] = {
+        "random/order": trainer.order.get_state(),
+        "random/proposals": trainer.generator.get_state(),
+    }
+    for name, net in trainer.nets.items():
+        tensors[f"random/net/{name}"] = trainer.streams.states[name]
+        tensors |= {f"net/{name}/{key}": value for key, value in net.state_dict().items()}
+    for name, weights in trainer.best_weights.items():
+        tensors |= {f"best/{name}/{key}": value for key, value in weights.items()}
+    for number, optimiser in enumerate(trainer.optimisers):
+        for index, slots in optimiser.state_dict()["state"].items():
+            tensors |= {f"optimiser/{number}/{index}/{key}": v for key, v in slots.items()}
+    state = {
+        "settings": dict(settings),
+        "phase": trainer.phase_index,
+        "epoch": trainer.epoch,
+        "best": trainer.best,
+        "epochs_since_best": trainer.epochs_since_best,
+        "lr": [optimiser.param_groups[0]["lr"] for optimiser in trainer.optimisers],
+        "history": trainer.history,
+    }
+    contiguous = {key: value.detach().clone().contiguous() for key, value in tensors.items()}
+    metadata = {"state": json.dumps(state)}
+    write_whole(path, lambda temporary: save_file(contiguous, temporary, metadata=metadata))
+
+
+def resume(path: str | Path, trainer: Trainer, settings: Mapping[str, Any]) -> None:
+    """Put the trainer where the checkpoint left off."""
+    tensors, state = _read(path)
+    if state["settings"] != json.loads(json.dumps(dict(settings))):
+        changed = sorted(
+            key
+            for key in {*state["settings"], *settings}
+            if state["settings"].get(key) != json.loads(json.dumps(settings.get(key)))
+        )
+        raise DataError(
+            f"{path} was made with other settings ({', '.join(changed)} differ); resume with the "
+            "same ones, or start again without resuming"
+        )
+    trainer.phase_index = state["phase"]
+    trainer._start_phase()
+    trainer.epoch, trainer.best = state["epoch"], state["best"]
+    trainer.epochs_since_best = state["epochs_since_best"]
+    trainer.history = state["history"]
+    trainer.order.set_state(tensors["random/order"])
+    trainer.generator.set_state(tensors["random/proposals"])
+    for name, net in trainer.nets.items():
+        trainer.streams.states[name] = tensors[f"random/net/{name}"]
+        net.load_state_dict(_below(tensors, f"net/{name}/"))
+        if best := _below(tensors, f"best/{name}/"):
+            trainer.best_weights[name] = best
+    for number, optimiser in enumerate(trainer.optimisers):
+        slots: dict[int, dict[str, Tensor]] = {}
+        for key, value in _below(tensors, f"optimiser/{number}/").items():
+            index, slot = key.split("/")
+            slots.setdefault(int(index), {})[slot] = value
+        group = {**optimiser.state_dict()["param_groups"][0], "lr": state["lr"][number]}
+        optimiser.load_state_dict({"state": slots, "param_groups": [group]})
+
+
+def _read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            state = json.loads(file.metadata()["state"])
+            return {key: file.get_tensor(key) for key in file.keys()}, state  # noqa: SIM118
+    except FileNotFoundError as error:
+        raise DataError(f"there is no checkpoint {path} to resume from") from error
+    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise DataError(f"the checkpoint {path} is damaged ({error}); start again") from error
+
+
+def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, torch.Tensor]:
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}

@@ -1,0 +1,210 @@
+"""The training loop, the only one: it runs the phases of any method."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from lossnet.context import Context, Streams, stream_seed
+from lossnet.errors import SettingError
+from lossnet.method import Method, Phase, Update
+from lossnet.proposals.base import Proposal
+from lossnet.spaces import Space
+from lossnet.training.predict import over_batches
+from lossnet.training.source import Source
+from lossnet.training.step import build_optimiser, step
+
+
+class Callback(Protocol):
+    """Told how training goes."""
+
+    def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
+        """After every batch, with the mean loss of each net's steps on it."""
+
+    def on_epoch(self, trainer: Trainer) -> None:
+        """After every epoch; ``trainer.history[-1]`` is its row."""
+
+    def on_end(self, trainer: Trainer) -> None:
+        """After the last phase, or when training stops on an error."""
+
+
+class Trainer:
+    """Runs a method's phases on batches of a source.
+
+    Every random choice comes from ``seed``: the order of rows, the candidates and each net's
+    dropout have streams of their own, so that leaving one part out moves no other.
+
+    Args:
+        method: what to run.
+        nets: the nets by name, changed in place.
+        space: what an output is.
+        data: the training rows.
+        score: metric of a proposal's predictions on validation data, higher is better; None
+            trains ``max_epochs`` and keeps the last weights.
+        validation: validation rows, for phases that monitor their loss.
+        batch_size: rows a batch.
+        max_epochs: most epochs of each phase.
+        patience: epochs without improvement after which a phase ends.
+        seed: source of all randomness.
+        callbacks: told of every batch and epoch.
+    """
+
+    def __init__(
+        self,
+        method: Method,
+        nets: Mapping[str, nn.Module],
+        space: Space,
+        data: Source,
+        *,
+        score: Callable[[Proposal], float] | None = None,
+        validation: Source | None = None,
+        batch_size: int = 32,
+        max_epochs: int = 100,
+        patience: int = 10,
+        seed: int = 0,
+        callbacks: Iterable[Callback] = (),
+    ) -> None:
+        for name, value in (("batch_size", batch_size), ("max_epochs", max_epochs)):
+            if value < 1:
+                raise SettingError(f"{name} is {value}; give 1 or more")
+        if missing := method.nets - set(nets):
+            raise SettingError(f"method {method.name!r} needs a net named {sorted(missing)[0]!r}")
+        self.method, self.nets, self.space, self.data = method, nets, space, data
+        self.score, self.validation = score, validation
+        self.batch_size, self.max_epochs, self.patience = batch_size, max_epochs, patience
+        self.seed = seed
+        self.callbacks = list(callbacks)
+        self.order = torch.Generator().manual_seed(stream_seed(seed, "order"))
+        self.generator = torch.Generator().manual_seed(stream_seed(seed, "proposals"))
+        self.streams = Streams(seed, nets)
+        self.history: list[dict[str, Any]] = []
+        self.phase_index = 0
+        self._start_phase()
+
+    @property
+    def phase(self) -> Phase:
+        """The phase that runs now."""
+        return self.method.phases[self.phase_index]
+
+    def run(self) -> list[dict[str, Any]]:
+        """Run every phase from where training stands; return the history, a row an epoch."""
+        # Softplus energies produce denormal numbers, several times slower than others.
+        torch.set_flush_denormal(True)
+        try:
+            while True:
+                while not self._phase_over():
+                    self._epoch()
+                self._restore_best()
+                if self.phase_index == len(self.method.phases) - 1:
+                    return self.history
+                self.phase_index += 1
+                self._start_phase()
+        finally:
+            torch.set_flush_denormal(False)
+            for callback in self.callbacks:
+                callback.on_end(self)
+
+    def _start_phase(self) -> None:
+        self.epoch = 0
+        self.best: float | None = None
+        self.best_weights: dict[str, dict[str, Tensor]] = {}
+        self.epochs_since_best = 0
+        self.parameters = [
+            list(self.nets[update.trains].parameters()) for update in self.phase.updates
+        ]
+        self.optimisers = [
+            build_optimiser(parameters, update.optimiser)
+            for parameters, update in zip(self.parameters, self.phase.updates, strict=True)
+        ]
+
+    def _phase_over(self) -> bool:
+        stopped = self.score is not None and self.epochs_since_best >= self.patience
+        return self.epoch >= self.max_epochs or stopped
+
+    def _epoch(self) -> None:
+        began = time.perf_counter()
+        updates = self.phase.updates
+        sums = dict.fromkeys((update.trains for update in updates), 0.0)
+        batches = torch.randperm(len(self.data), generator=self.order).split(self.batch_size)
+        for number, rows in enumerate(batches):
+            losses = self._batch(rows, number)
+            for name, value in losses.items():
+                sums[name] += value
+            for callback in self.callbacks:
+                callback.on_batch(self, losses)
+        self.epoch += 1
+        row: dict[str, Any] = {"phase": self.phase.name, "epoch": self.epoch}
+        row |= {f"loss/{name}": value / len(batches) for name, value in sums.items()}
+        if self.score is not None:
+            row |= self._validate()
+        row["seconds"] = time.perf_counter() - began
+        self.history.append(row)
+        for callback in self.callbacks:
+            callback.on_epoch(self)
+
+    def _batch(self, rows: Tensor, number: int) -> dict[str, float]:
+        """Every update of the phase on one batch; the mean loss of each."""
+        context = Context(
+            self.nets,
+            self.data.batch(rows),
+            self.space,
+            generator=self.generator,
+            training=self.phase.trained,
+            streams=self.streams,
+        )
+        losses = {}
+        for update, optimiser, parameters in zip(
+            self.phase.updates, self.optimisers, self.parameters, strict=True
+        ):
+            total = 0.0
+            for _ in range(update.steps):
+                where = f" (phase {self.phase.name!r}, epoch {self.epoch + 1}, batch {number + 1})"
+                total += step(update, context, optimiser, parameters, where=where)
+            losses[update.trains] = total / update.steps
+        return losses
+
+    def _validate(self) -> dict[str, float]:
+        assert self.score is not None
+        if self.phase.monitor == "loss":
+            loss = self._validation_loss(self.phase.updates[0])
+            row, value = {"validation_loss": loss}, -loss
+        else:
+            value = self.score(self.phase.predict)
+            row = {"metric": value}
+        if self.best is None or value > self.best:
+            self.best, self.epochs_since_best = value, 0
+            self.best_weights = {
+                name: {key: tensor.clone() for key, tensor in self.nets[name].state_dict().items()}
+                for name in self.phase.trained
+            }
+        else:
+            self.epochs_since_best += 1
+            self._lower_learning_rates()
+        return row
+
+    def _lower_learning_rates(self) -> None:
+        for update, optimiser in zip(self.phase.updates, self.optimisers, strict=True):
+            plateau = update.optimiser.plateau
+            if plateau and self.epochs_since_best % plateau == 0:
+                for group in optimiser.param_groups:
+                    group["lr"] *= 0.5
+
+    def _validation_loss(self, update: Update) -> float:
+        if self.validation is None:
+            raise SettingError(f"phase {self.phase.name!r} monitors its loss: give validation rows")
+        losses = over_batches(
+            lambda context: update.objective(context),
+            self.nets,
+            self.space,
+            self.validation,
+            seed=self.seed,
+        )
+        return float(losses.mean())
+
+    def _restore_best(self) -> None:
+        for name, weights in self.best_weights.items():
+            self.nets[name].load_state_dict(weights)

@@ -1,0 +1,55 @@
+"""Predictions of a trained method, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from lossnet.context import Context
+from lossnet.proposals.base import Proposal
+from lossnet.spaces import Space
+from lossnet.sparse import dense
+from lossnet.training.source import Source
+
+
+def predict(
+    proposal: Proposal,
+    nets: Mapping[str, nn.Module],
+    space: Space,
+    source: Source,
+    *,
+    batch_size: int = 512,
+    seed: int = 0,
+) -> Tensor:
+    """Relaxed outputs ``(n, *S)``; of several candidates the one of lowest energy."""
+
+    def output(context: Context) -> Tensor:
+        y = proposal(context).y
+        if y.shape[0] == 1:
+            return y[0]
+        y = dense(y, torch.get_default_dtype())
+        best = context.energy(y).argmin(0)
+        return y[best, torch.arange(y.shape[1], device=y.device)]
+
+    return over_batches(output, nets, space, source, batch_size=batch_size, seed=seed)
+
+
+def over_batches(
+    function: Callable[[Context], Tensor],
+    nets: Mapping[str, nn.Module],
+    space: Space,
+    source: Source,
+    *,
+    batch_size: int = 512,
+    seed: int = 0,
+) -> Tensor:
+    """``function`` of every batch in order, with frozen nets, joined along the first axis."""
+    generator = torch.Generator().manual_seed(seed)
+    pieces = []
+    with torch.no_grad():
+        for rows in torch.arange(len(source)).split(batch_size):
+            context = Context(nets, source.batch(rows), space, generator=generator)
+            pieces.append(function(context))
+    return torch.cat(pieces)

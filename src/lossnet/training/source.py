@@ -1,0 +1,61 @@
+"""Where batches come from."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lossnet.context import Batch
+
+#: Sparse inputs whose dense form is smaller than this are held dense, to save slicing them.
+_DENSE_BYTES = 1 << 29
+
+
+class Source(Protocol):
+    """A data set that gives batches by row number."""
+
+    def __len__(self) -> int: ...
+
+    def batch(self, rows: Tensor) -> Batch:
+        """The batch of these rows."""
+        ...
+
+
+class Arrays:
+    """Feature rows, dense or CSR, and where known their targets.
+
+    Args:
+        X: ``(n, d)`` numpy array or scipy CSR matrix.
+        Y: ``(n, *S)`` numpy array of targets, or None.
+        device: where batches go.
+    """
+
+    def __init__(
+        self, X: Any, Y: np.ndarray | None = None, *, device: str | torch.device = "cpu"
+    ) -> None:
+        self._csr = None
+        self._x: Tensor | None = None
+        self._n = X.shape[0]
+        self._device = torch.device(device)
+        if hasattr(X, "tocsr") and 4 * X.shape[0] * X.shape[1] > _DENSE_BYTES:
+            self._csr = X.tocsr().astype(np.float32)
+        else:
+            X = X.toarray() if hasattr(X, "toarray") else X
+            self._x = torch.as_tensor(np.ascontiguousarray(X, dtype=np.float32)).to(self._device)
+        self._y: Tensor | None = None
+        if Y is not None:
+            self._y = torch.as_tensor(np.ascontiguousarray(Y, dtype=np.float32)).to(self._device)
+
+    def __len__(self) -> int:
+        return int(self._n)
+
+    def batch(self, rows: Tensor) -> Batch:
+        if self._csr is not None:
+            x = torch.from_numpy(self._csr[rows.cpu().numpy()].toarray()).to(self._device)
+        else:
+            assert self._x is not None
+            x = self._x.index_select(0, rows)
+        return Batch(x, None if self._y is None else self._y.index_select(0, rows))
