@@ -118,8 +118,10 @@ class Context:
         train = self.focus == name
         key = (name, train)
         if key not in self._cache:
-            encode = self.nets[name].encode
-            self._cache[key] = self._run(name, train, lambda: encode(self.batch.x, self.batch.mask))
+            net: Any = self.nets[name]
+            self._cache[key] = self._run(
+                name, train, lambda: net.encode(self.batch.x, self.batch.mask)
+            )
         return self._cache[key]
 
     def energy(self, y: Tensor, name: str = "energy") -> Tensor:
