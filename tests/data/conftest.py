@@ -1,0 +1,38 @@
+"""Where the shared benchmark data lies, and a shorthand to write small files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def shared_data() -> Path | None:
+    """The folder of benchmark data: ``LOSSNET_DATA``, else ``../shared/data``; None if absent."""
+    beside = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+    folder = Path(os.environ.get("LOSSNET_DATA", beside))
+    return folder if folder.is_dir() else None
+
+
+@pytest.fixture
+def mlc() -> Path:
+    """The folder of multi-label benchmark sets; the test is skipped where it is absent."""
+    folder = shared_data()
+    if folder is None or not (folder / "mlc").is_dir():
+        pytest.skip("benchmark data is absent: set LOSSNET_DATA or put it at ../shared/data")
+    return folder / "mlc"
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str], Path]:
+    """Write text to a file of the test's own folder."""
+
+    def _write(name: str, text: str) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return _write
