@@ -209,6 +209,7 @@ HEAD = "@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute y {0,1
         (HEAD + "@data\n{0 1,1}\n", "line 6: expected 'number value'"),
         (HEAD + "@data\n{0 1 1 1}\n", "line 6: expected 'number value'"),
         (HEAD + "@data\n{x 1}\n", "line 6: 'x' is not an attribute's number"),
+        (HEAD + "@data\n{99999999999999999999 1}\n", "line 6: '9+' is not an attribute's"),
         (HEAD + "@data\n{3 1}\n", "line 6: attribute number 3, but there are 3"),
         (HEAD + "@data\n{0 1}\n{1 1,0 2,1 1}\n", "line 7: attribute number 1 is given twice"),
         (HEAD + "@data\n{0 'x}\n", "line 6: "),

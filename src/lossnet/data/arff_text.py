@@ -60,7 +60,7 @@ def _header(path: Path, lines: Sequence[str]) -> tuple[str, list[Attribute], int
         keyword, _, rest = text.replace("\t", " ", 1).partition(" ")
         keyword = keyword.lower()
         if keyword == "@relation":
-            relation = _unquote(rest.strip(), where)
+            relation = _unquote(_strip_comment(rest), where)
         elif keyword == "@attribute":
             attribute = _attribute(rest.strip(), where)
             attributes.append(attribute)
@@ -168,8 +168,8 @@ def _sparse(path: Path, rows: list[tuple[int, str]], width: int) -> Entries:
     owner = np.repeat(np.arange(len(rows)), counts)
     try:
         index = np.array(list(map(int, columns)), dtype=np.int64)
-    except ValueError:
-        bad = next(k for k, c in enumerate(columns) if not c.isdecimal())
+    except (ValueError, OverflowError):
+        bad = next(k for k, c in enumerate(columns) if not c.isdecimal() or len(c) > 18)
         where = f"{path}, line {rows[owner[bad]][0]}"
         raise DataError(f"{where}: {columns[bad]!r} is not an attribute's number") from None
     wrong = np.flatnonzero((index < 0) | (index >= width))

@@ -8,7 +8,6 @@ Keys: ``X`` (n, d), or a sparse matrix in scipy's CSR pieces ``X_data``, ``X_ind
 from __future__ import annotations
 
 import io
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -53,9 +52,9 @@ def _read(path: Path, name: str) -> MultiLabelData:
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise DataError(f"{path} holds a single array; save X and Y with numpy.savez")
         arrays = {key: archive[key] for key in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, DataError):
-            raise
+    except DataError:
+        raise
+    except Exception as error:  # a damaged archive fails in a dozen ways
         raise DataError(
             f"{path} is not a whole .npz file of plain arrays ({error}); save numbers and "
             "strings, not objects"

@@ -20,7 +20,8 @@ from lossnet.data.formats import Labels
 from lossnet.data.text import read_lines, stem
 from lossnet.errors import DataError, SettingError
 
-_MOST = 4 * 2**30
+_MOST_CELLS = 4 * 2**30
+_MOST_COLUMNS = 5_000_000
 
 
 @dataclass
@@ -61,6 +62,7 @@ def read_svmlight(
     every = [max(f.features, default=0) for f in files]
     first = 0 if header or any(0 in f.features for f in files) else 1
     width = header[0] if header else max(every) + 1 - first
+    _affordable(files[0].path, "features", width)
     ids, names = _ids(files, labels, header[1] if header else None)
     feature_names = [f"x{k + first}" for k in range(width)]
     title = name or stem(files[0].path)
@@ -159,17 +161,27 @@ def _ids(files: list[_Rows], labels: Labels, count: int | None) -> tuple[list[in
             raise DataError(
                 f"{files[0].path}: the header announces {count} labels, labels= gives {asked}"
             )
+        _affordable(files[0].path, "labels", asked)
         first = 1 if count is None and seen and seen[0] == 1 and seen[-1] == asked else 0
         ids = list(range(first, first + asked))
     else:
+        _affordable(files[0].path, "labels", count or 0)
         ids = list(range(count)) if count is not None else seen
     if not ids:
         raise DataError(f"{files[0].path}: no row has a label; pass labels= (how many or names)")
     return ids, names or [str(i) for i in ids]
 
 
+def _affordable(path: Path, what: str, count: int) -> None:
+    if count > _MOST_COLUMNS:
+        raise DataError(
+            f"{path}: {count} {what}, more than the {_MOST_COLUMNS} that can be read; is a number "
+            "wrong?"
+        )
+
+
 def _indicators(rows: _Rows, ids: list[int]) -> np.ndarray[Any, Any]:
-    if len(rows.labels) * len(ids) > _MOST:
+    if len(rows.labels) * len(ids) > _MOST_CELLS:
         raise DataError(
             f"{rows.path}: {len(rows.labels)} rows x {len(ids)} labels do not fit in memory as a "
             "dense matrix; keep fewer labels"
@@ -190,14 +202,15 @@ def _indicators(rows: _Rows, ids: list[int]) -> np.ndarray[Any, Any]:
 def _features(rows: _Rows, width: int, first: int) -> Any:
     from scipy.sparse import csr_matrix
 
-    columns = np.array(rows.features, dtype=np.int64) - first
-    if columns.size and columns.max() >= width:
-        at = int(columns.argmax())
+    largest = max(rows.features, default=0)
+    if rows.features and largest - first >= width:
+        at = rows.features.index(largest)
         row = int(np.searchsorted(np.cumsum(rows.counts), at, side="right"))
         raise DataError(
-            f"{rows.path}, line {rows.numbers[row]}: feature {columns[at]}, but the header "
+            f"{rows.path}, line {rows.numbers[row]}: feature {largest}, but the header "
             f"announces {width} features, counted from 0"
         )
+    columns = np.array(rows.features, dtype=np.int64) - first
     ends = np.concatenate([[0], np.cumsum(rows.counts)])
     with np.errstate(over="ignore"):
         values = np.array(rows.values, dtype=np.float32)
