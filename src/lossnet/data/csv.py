@@ -46,6 +46,11 @@ def read_csv(
     return encode(tables, columns, name=name or stem(tables[0].path))
 
 
+def read_columns(path: str | Path) -> Table:
+    """All columns of one CSV file, each with its kind, whether label or feature."""
+    return _with_kinds([_table(Path(path))])[0]
+
+
 def _table(path: Path) -> Table:
     lines, notes = read_lines(path)
     mark = "\t" if extension(path) == ".tsv" else max(",;\t", key=lines[0].count)

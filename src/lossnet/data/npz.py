@@ -46,7 +46,20 @@ def read_npz(
     return read
 
 
+def read_unlabelled(path: str | Path) -> MultiLabelData:
+    """Read a ``.npz`` file for prediction: ``Y`` and the labels' names may be missing."""
+    path = Path(path)
+    arrays = _arrays(path)
+    X = np.atleast_1d(arrays["X"]) if "X" in arrays else _sparse(path, arrays)
+    unlabelled = {k: v for k, v in arrays.items() if k not in ("Y", "label_names")}
+    return _data(path, {**unlabelled, "Y": np.zeros((X.shape[0], 0))}, stem(path))
+
+
 def _read(path: Path, name: str) -> MultiLabelData:
+    return _data(path, _arrays(path), name)
+
+
+def _arrays(path: Path) -> dict[str, Any]:
     try:
         archive = np.load(io.BytesIO(read_bytes(path)), allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
@@ -62,6 +75,10 @@ def _read(path: Path, name: str) -> MultiLabelData:
     extra = sorted(set(arrays) - set(_KEYS))
     if extra:
         raise DataError(f"{path}: unknown key {extra[0]!r}; known: {', '.join(_KEYS)}")
+    return arrays
+
+
+def _data(path: Path, arrays: dict[str, Any], name: str) -> MultiLabelData:
     if "Y" not in arrays:
         raise DataError(f"{path} has no key Y (an indicator matrix, rows x labels)")
     X = _sparse(path, arrays) if "X" not in arrays else arrays["X"]

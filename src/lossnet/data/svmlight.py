@@ -80,6 +80,17 @@ def read_svmlight(
     ]
 
 
+def read_unlabelled(path: str | Path) -> MultiLabelData:
+    """Read one svmlight file for prediction: its labels, if any, are left out."""
+    rows = _read(Path(path))
+    first = 0 if rows.header or 0 in rows.features else 1
+    width = rows.header[1] if rows.header else max(rows.features, default=0) + 1 - first
+    names = [f"x{k + first}" for k in range(width)]
+    nothing = np.zeros((len(rows.numbers), 0), dtype=np.uint8)
+    X = _features(rows, width, first)
+    return MultiLabelData(X, nothing, names, [], stem(path), None, rows.notes)
+
+
 def _read(path: Path) -> _Rows:
     lines, notes = read_lines(path)
     rows = _Rows(path, _header(lines[0]), notes=notes)

@@ -1,0 +1,6 @@
+"""``python -m lossnet``."""
+
+from lossnet.cli import main
+
+if __name__ == "__main__":
+    raise SystemExit(main())

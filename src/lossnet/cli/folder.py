@@ -1,0 +1,129 @@
+"""The folder a run writes to: checked before the run, never left behind empty."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lossnet.errors import DataError, LossnetError, SettingError
+from lossnet.files import read_json, write_json, write_text
+
+if TYPE_CHECKING:
+    from lossnet.cli.sources import Known
+    from lossnet.data import Splits
+    from lossnet.estimators import MultiLabelClassifier
+
+CHECKPOINT, METRICS, DATA = "checkpoint.safetensors", "metrics.json", "data.json"
+
+
+@contextlib.contextmanager
+def writable(path: str | Path) -> Iterator[Path]:
+    """A folder that can be written to; when all is over and it is empty, it is removed again.
+
+    Only folders made here are removed.
+    """
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder} is a file; give a folder to write to")
+    made = [p for p in (folder, *folder.parents) if not p.exists()]
+    try:
+        write_text(folder / ".lossnet-writable", "").unlink()
+        yield folder
+    finally:
+        for new in made:
+            try:
+                new.rmdir()
+            except OSError:
+                break
+
+
+def check_unused(folder: Path, *, overwrite: bool, resume: bool) -> None:
+    """Refuse a folder that holds a model or an unfinished run, unless told what to do with it."""
+    if overwrite or resume:
+        return
+    if (folder / CHECKPOINT).exists():
+        raise SettingError(
+            f"{folder} holds an unfinished run: add --resume to go on with it, or --overwrite to "
+            "start again"
+        )
+    if holds_model(folder):
+        raise SettingError(
+            f"{folder} already holds a model: choose another folder, or add --overwrite"
+        )
+
+
+def holds_model(folder: Path) -> bool:
+    """Whether a model folder lies there, whole or damaged."""
+    return any((folder / name).exists() for name in ("config.json", "weights.safetensors"))
+
+
+def check_finished(folder: Path, model: MultiLabelClassifier) -> None:
+    """Refuse to call a run finished that was made with other settings."""
+    config = read_json(folder / "config.json")
+    stored = config.get("parameters", {}) if isinstance(config, dict) else {}
+    wanted = json.loads(json.dumps(model._readable_params()))
+    changed = sorted(
+        key for key in {*stored, *wanted} if key != "verbose" and stored.get(key) != wanted.get(key)
+    )
+    if changed:
+        raise SettingError(
+            f"{folder} holds a finished run with other settings ({', '.join(changed)} differ); "
+            "choose another folder, or add --overwrite in place of --resume"
+        )
+
+
+def save_data(folder: Path, splits: Splits, source: str, labels: Any) -> None:
+    """Write what the model must know of its data: names, and which part it was trained on."""
+    write_json(
+        folder / DATA,
+        {
+            "source": source,
+            "name": splits.name,
+            "rows": {part: data.n_rows for part, data in splits.parts()},
+            "train_checksum": splits.train.checksum(),
+            "labels_given": labels is not None,
+            "features": splits.train.feature_names,
+        },
+    )
+
+
+def load_model(path: str | Path) -> tuple[MultiLabelClassifier, Known]:
+    """A trained model and what it knows of its data."""
+    from lossnet.cli.sources import Known
+    from lossnet.estimators import MultiLabelClassifier
+
+    folder = Path(path)
+    if not folder.is_dir():
+        raise DataError(f"{folder} is not a model folder: it does not exist or is a file")
+    if not (folder / "config.json").exists():
+        unfinished = (folder / CHECKPOINT).exists()
+        raise DataError(
+            f"{folder} holds {'an unfinished run' if unfinished else 'no model'}; "
+            + ("finish it with lossnet train --resume" if unfinished else "see lossnet train")
+        )
+    model = MultiLabelClassifier.load(folder)
+    names = [str(name) for name in model.label_names_]
+    if not (folder / DATA).exists():
+        return model, Known(names, int(model.n_features_in_))
+    data = read_json(folder / DATA)
+    try:
+        features = [str(name) for name in data["features"]]
+        # Label numbers of svmlight files need no telling; a count would be told by the rows.
+        given = names if data["labels_given"] and not all(n.isdecimal() for n in names) else None
+        known = Known(names, int(model.n_features_in_), features, given, data["train_checksum"])
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{folder / DATA} is damaged ({error}); train again") from error
+    if len(features) != model.n_features_in_:
+        raise LossnetError(f"{folder / DATA} does not belong to the model beside it; train again")
+    return model, known
+
+
+def finish(folder: Path) -> None:
+    """Remove the checkpoint, and what a killed run may have left half-written."""
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+    for name in (CHECKPOINT, METRICS, DATA, "config.json", "weights.safetensors"):
+        for left in folder.glob(f".{name}.*"):
+            left.unlink(missing_ok=True)

@@ -1,0 +1,75 @@
+"""Tell every method, or one of them with its equations and parameters."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lossnet.method import Method
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a method, to learn all about it")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the table, or one method."""
+    print(_table() if args.name is None else _one(args.name))
+    return 0
+
+
+def _table() -> str:
+    from lossnet.cli.text import aligned
+    from lossnet.recipes import RECIPES, build, summary
+
+    lines = [["method", "nets", "updates a batch", "predicts with", "what it is"]]
+    for name in RECIPES:
+        method = build(name)
+        lines.append(
+            [name, ", ".join(sorted(method.nets)), _steps(method), _predicts(method), summary(name)]
+        )
+    return aligned(lines)
+
+
+def _one(name: str) -> str:
+    import inspect
+
+    from lossnet.recipes import RECIPES, build, defaults
+
+    parameters = defaults(name)
+    method = build(name)
+    width = max(map(len, parameters))
+    return "\n".join(
+        [
+            name,
+            "",
+            inspect.getdoc(RECIPES[name]) or "",
+            "",
+            f"nets: {', '.join(sorted(method.nets))}",
+            "phases: " + "; ".join(_phases(method)),
+            f"predicts with: {_predicts(method)}",
+            "",
+            "parameters and their defaults (--set method.NAME=VALUE):",
+            *(f"  {key.ljust(width)}  {value}" for key, value in parameters.items()),
+        ]
+    )
+
+
+def _steps(method: Method) -> str:
+    return ", ".join(f"{net} {steps}" for net, steps in method.steps_a_batch.items())
+
+
+def _phases(method: Method) -> list[str]:
+    return [
+        f"{phase.name} (" + ", ".join(f"{u.trains} {u.steps}" for u in phase.updates) + " a batch)"
+        for phase in method.phases
+    ]
+
+
+def _predicts(method: Method) -> str:
+    if method.task_net_predicts:
+        return "task-net, one pass"
+    steps = getattr(method.predict, "steps", None)
+    return "energy" if steps is None else f"energy, {steps} steps"

@@ -1,0 +1,202 @@
+"""Settings of a run: from a config file and from ``--set``, checked against what exists.
+
+A key is a parameter of the estimator (``max_epochs``), ``method`` or ``seed``, or a parameter of
+the method (``method.samples``). A config file may also nest: ``method: {name: seal-nce,
+samples: 40}``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lossnet.errors import DataError, SettingError, unknown
+
+if TYPE_CHECKING:
+    from lossnet.estimators import MultiLabelClassifier
+
+#: Parameters of the estimator that have an option of their own or that a file cannot hold.
+ELSEWHERE = frozenset(
+    {"method", "method_params", "task_net", "energy_net", "random_state", "verbose"}
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is started with.
+
+    Args:
+        method: the method's name.
+        method_params: its parameters in place of its defaults.
+        parameters: the estimator's parameters in place of its defaults.
+        seed: of all randomness.
+    """
+
+    method: str
+    method_params: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+
+    def estimator(self, *, verbose: int = 0) -> MultiLabelClassifier:
+        """The estimator with these settings, checked."""
+        from lossnet.estimators import MultiLabelClassifier
+
+        model = MultiLabelClassifier(
+            self.method,
+            method_params=self.method_params or None,
+            random_state=self.seed,
+            verbose=verbose,
+            **self.parameters,
+        )
+        model._check_settings()
+        return model
+
+
+def resolve(
+    *,
+    config: str | Path | None = None,
+    pairs: Sequence[str] = (),
+    method: str | None = None,
+    seed: int | None = None,
+) -> Settings:
+    """Join the config file, the ``--set`` pairs and the options, each before the one it follows."""
+    from lossnet.recipes import RECIPES, defaults
+
+    values = {**(read_config(config) if config else {}), **parse_pairs(pairs)}
+    if method is not None:
+        values["method"] = method
+    if seed is not None:
+        values["seed"] = seed
+    name = values.pop("method", None) or _estimator_default("method")
+    if name not in RECIPES:
+        raise unknown("method", str(name), RECIPES)
+    number = values.pop("seed", 0)
+    if type(number) is not int or number < 0:
+        raise SettingError(f"seed is {number!r}; give a whole number from 0 up")
+    own = {k.removeprefix("method."): v for k, v in values.items() if k.startswith("method.")}
+    for key in own:
+        if key not in defaults(name):
+            raise unknown(f"parameter of {name}", key, defaults(name))
+    rest = {k: v for k, v in values.items() if not k.startswith("method.")}
+    settings = Settings(name, own, check_parameters(rest, method=name), number)
+    settings.estimator()
+    return settings
+
+
+def check_parameters(values: Mapping[str, Any], *, method: str) -> dict[str, Any]:
+    """The estimator's parameters, each known and of a type it takes."""
+    from lossnet.cli.types import describe, fits
+    from lossnet.recipes import defaults
+
+    hints = _hints()
+    for key, value in values.items():
+        if key not in hints:
+            if key in defaults(method):
+                raise SettingError(f"{key} is a parameter of {method}: write method.{key}")
+            raise unknown("setting", key, [*hints, "method", "seed"])
+        if not fits(value, hints[key]):
+            example = _estimator_default(key)
+            raise SettingError(
+                f"{key} is {value!r}; give {describe(hints[key])}, such as {_shown(example)}"
+            )
+    return dict(values)
+
+
+def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
+    """``key=value`` texts as a mapping, the values read as YAML; a later one replaces an earlier.
+
+    >>> parse_pairs(["hidden=[200,200]", "method.energy_lr=1e-3"])
+    {'hidden': [200, 200], 'method.energy_lr': 0.001}
+    """
+    values = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals or not key.strip():
+            raise SettingError(f"--set {pair}: expected KEY=VALUE, such as max_epochs=30")
+        values[key.strip()] = _yaml(text, f"--set {pair}")
+    return values
+
+
+def read_config(path: str | Path) -> dict[str, Any]:
+    """The flat settings of a .yaml, .yml or .json file."""
+    path = Path(path)
+    kind = path.suffix.lower()
+    if kind not in (".yaml", ".yml", ".json"):
+        raise DataError(f"{path}: a config file ends in .yaml or .json")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read the config file {path}: {error}") from error
+    if kind == ".json":
+        try:
+            content = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise DataError(f"{path} is not valid JSON ({error})") from error
+    else:
+        content = _yaml(text, str(path))
+    if content is None:
+        content = {}
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
+        raise DataError(f"{path} must hold settings by name, such as max_epochs: 30")
+    return _flat(content)
+
+
+def _flat(content: dict[str, Any]) -> dict[str, Any]:
+    """``method: {name: a, samples: 40}`` as ``method: a`` and ``method.samples: 40``."""
+    method = content.get("method")
+    if not isinstance(method, dict):
+        return content
+    flat = {key: value for key, value in content.items() if key != "method"}
+    for key, value in method.items():
+        flat["method" if key == "name" else f"method.{key}"] = value
+    return flat
+
+
+def _yaml(text: str, where: str) -> Any:
+    import yaml
+
+    try:
+        return _numbers(yaml.safe_load(text))
+    except yaml.YAMLError as error:
+        raise DataError(f"{where} is not valid YAML ({error})") from error
+
+
+def _numbers(value: Any) -> Any:
+    """YAML 1.1 reads 1e-3 as text; here it is a number."""
+    if isinstance(value, dict):
+        return {key: _numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _hints() -> dict[str, Any]:
+    """The types of the estimator's parameters that can be set here."""
+    from typing import get_type_hints
+
+    from lossnet.estimators import MultiLabelClassifier
+
+    hints = get_type_hints(MultiLabelClassifier.__init__)
+    return {k: v for k, v in hints.items() if k not in ELSEWHERE and k != "return"}
+
+
+def _estimator_default(key: str) -> Any:
+    import inspect
+
+    from lossnet.estimators import MultiLabelClassifier
+
+    return inspect.signature(MultiLabelClassifier).parameters[key].default
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "null"
+    return json.dumps(list(value) if isinstance(value, tuple) else value)

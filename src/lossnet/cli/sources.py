@@ -1,0 +1,215 @@
+"""Data for the commands: parts to train on, and rows for a trained model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lossnet.errors import DataError, SettingError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from lossnet.data import MultiLabelData, Splits
+    from lossnet.data.formats import Labels
+
+SPLITS = ("train", "validation", "test", "all")
+
+
+def load_parts(
+    source: str,
+    *,
+    labels: Labels = None,
+    validation: str | None = None,
+    test: str | None = None,
+) -> Splits:
+    """The parts to train, validate and test on.
+
+    A source without parts of its own is divided 60/20/20, always the same way; where validation
+    or test data are given, all its rows are for training.
+    """
+    from lossnet.data import Splits, load, load_files, load_splits
+
+    if validation is None and test is None:
+        return load_splits(source, labels=labels)
+    given = {"validation": validation, "test": test}
+    if has_parts(source):
+        own = load_splits(source, labels=labels)
+        parts = {"validation": own.validation, "test": own.test}
+        for part, other in given.items():
+            if other is not None:
+                parts[part] = _like(load(other, labels=labels), own.train, other)
+        return Splits(own.train, **parts)
+    files = [source, *(other for other in given.values() if other is not None)]
+    if all(Path(file).is_file() for file in files):
+        # Read together, so that words and missing values are coded alike.
+        train, *read = load_files(files, labels=labels)
+    else:
+        train, *read = (load(file, labels=labels) for file in files)
+    names = [part for part, other in given.items() if other is not None]
+    checked = [_like(data, train, file) for data, file in zip(read, files[1:], strict=True)]
+    return Splits(train, **dict(zip(names, checked, strict=True)))
+
+
+def has_parts(source: str) -> bool:
+    """Whether a source itself says which rows are for training and which for testing."""
+    from lossnet.data.load import _existing
+    from lossnet.data.splits import _files
+
+    path = _existing(source)
+    if path is None:
+        return True
+    if not path.is_dir():
+        return False
+    return (path / "split.json").is_file() or "train" in _files(path)[1]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows in a model's columns: ``X``, ``Y`` where asked for, which split, and notes."""
+
+    X: Any
+    Y: np.ndarray[Any, Any] | None
+    split: str
+    notes: list[str]
+
+
+def load_labelled(
+    source: str,
+    known: Known,
+    *,
+    split: str | None = None,
+    labels: Labels = None,
+) -> Rows:
+    """The rows to evaluate a model on, with its labels matched by name.
+
+    Without ``split``: the test part of a source that has parts, or that the model's own training
+    part was cut from; else all rows.
+    """
+    from lossnet.data import load, load_splits
+    from lossnet.data.inputs import features_like
+
+    labels = known.labels_option if labels is None else labels
+    if split is None:
+        split = "test" if has_parts(source) else "all"
+        if split == "all" and known.train_checksum is not None:
+            whole = load(source, labels=labels)
+            if whole.n_rows >= 3 and _cut_from(whole, known.train_checksum):
+                split = "test"
+    if split == "all":
+        data = load(source, labels=labels)
+    else:
+        data = _part(load_splits(source, labels=labels), split, source)
+    X, notes = features_like(data, known.features(data))
+    return Rows(X, labels_like(data, known, source), split, [*data.notes, *notes])
+
+
+def load_unlabelled(
+    source: str, known: Known, *, split: str = "all", labels: Labels = None
+) -> Rows:
+    """The rows to predict, whether or not the source holds labels."""
+    from lossnet.data import load_splits
+    from lossnet.data.inputs import features_like, load_inputs
+
+    if split == "all":
+        data = load_inputs(
+            source,
+            known_features=known.feature_names or (),
+            known_labels=known.label_names,
+            labels=labels,
+        )
+    else:
+        labels = known.labels_option if labels is None else labels
+        data = _part(load_splits(source, labels=labels), split, source)
+    X, notes = features_like(data, known.features(data))
+    return Rows(X, None, split, [*data.notes, *notes])
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a model knows of the data it was trained on.
+
+    Args:
+        label_names: its labels, in order.
+        n_features: how many features it takes.
+        feature_names: their names, None where the model was saved without them.
+        labels_option: which columns were labels, where the files do not say.
+        train_checksum: of the training part.
+    """
+
+    label_names: list[str]
+    n_features: int
+    feature_names: list[str] | None = None
+    labels_option: list[str] | None = None
+    train_checksum: str | None = None
+
+    def features(self, data: MultiLabelData) -> list[str]:
+        """The names of the features wanted; without any of its own, the data's, if as many."""
+        if self.feature_names is not None:
+            return self.feature_names
+        if data.n_features != self.n_features:
+            raise DataError(
+                f"{data.name} has {data.n_features} features and the model was trained on "
+                f"{self.n_features}; give the columns of the training data"
+            )
+        return data.feature_names
+
+
+def labels_like(data: MultiLabelData, known: Known, source: str) -> np.ndarray[Any, Any]:
+    """``data.Y`` with the model's labels in the model's order."""
+    import numpy as np
+
+    from lossnet.data.inputs import SVMLIGHT
+    from lossnet.data.text import extension
+
+    strange = [name for name in data.label_names if name not in set(known.label_names)]
+    if strange:
+        raise DataError(
+            f"{source} has labels that training never saw: {_some(strange)}; evaluate on the "
+            "labels of the training data, or train again with these"
+        )
+    place = {name: k for k, name in enumerate(data.label_names)}
+    missing = [name for name in known.label_names if name not in place]
+    # An svmlight file lists the labels that are on: one that never appears is off in all rows.
+    if missing and extension(source) not in SVMLIGHT:
+        raise DataError(
+            f"{source} lacks labels that the model predicts: {_some(missing)}; give a column for "
+            "each label of the training data"
+        )
+    Y = np.zeros((data.n_rows, len(known.label_names)), dtype=np.uint8)
+    for k, name in enumerate(known.label_names):
+        if name in place:
+            Y[:, k] = data.Y[:, place[name]]
+    return Y
+
+
+def _like(data: MultiLabelData, train: MultiLabelData, source: str) -> MultiLabelData:
+    """``data`` with the columns of the training part, in its order."""
+    from lossnet.data import MultiLabelData
+    from lossnet.data.inputs import features_like
+
+    X, notes = features_like(data, train.feature_names)
+    Y = labels_like(data, Known(train.label_names, train.n_features), source)
+    names = train.feature_names, train.label_names
+    return MultiLabelData(X, Y, *names, data.name, train.parents, [*data.notes, *notes])
+
+
+def _cut_from(whole: MultiLabelData, checksum: str) -> bool:
+    from lossnet.data.splits import split_rows
+
+    return split_rows(whole).train.checksum() == checksum
+
+
+def _part(splits: Splits, split: str, source: str) -> MultiLabelData:
+    data: MultiLabelData | None = getattr(splits, split)
+    if data is None:
+        have = ", ".join(part for part, _ in splits.parts())
+        raise SettingError(f"{source} has no {split} part; it has {have} (--split all: all rows)")
+    return data
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,0 +1,37 @@
+"""Plain text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+
+def aligned(lines: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
+    """Rows of cells in columns; the columns whose numbers are in ``right`` end flush.
+
+    >>> print(aligned([["a", "1"], ["bcd", "10"]], right=[1]))
+    a     1
+    bcd  10
+    """
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if k in right else cell.ljust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def metrics_table(columns: Mapping[str, Mapping[str, float]]) -> str:
+    """Metrics down, one column of values for each set of metrics, in percent."""
+    names = list(dict.fromkeys(name for values in columns.values() for name in values))
+    lines = [["metric", *columns]]
+    for name in names:
+        cells = [f"{100 * v[name]:.2f}" if name in v else "" for v in columns.values()]
+        lines.append([name, *cells])
+    return aligned(lines, right=range(1, len(columns) + 1))
+
+
+def counted(number: int, what: str) -> str:
+    """``1 row``, ``2 rows``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
