@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -41,7 +42,7 @@ class GBI:
         start: where the first iterate comes from; K starts give K results.
         cost: cost for the cost-augmented or adversarial objective.
         contrast: contrast whose loss the adversarial objective maximises.
-        keep: ``"best"`` iterate by J, or the ``"last"``.
+        keep: ``"best"`` iterate by J, or the ``"last"``; unrolled, it is always the last.
         energy: name of the energy net.
     """
 
@@ -69,7 +70,8 @@ class GBI:
 
     @property
     def provides(self) -> frozenset[str]:
-        return frozenset({"path"})
+        # Adam divides by a square root that starts at zero: its unrolled gradient is not finite.
+        return frozenset() if self.adam else frozenset({"path"})
 
     @property
     def nets(self) -> frozenset[str]:
@@ -82,46 +84,55 @@ class GBI:
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         start = self.start(context, keep_path=keep_path)
         h = context.encoded(self.energy)
-        if not keep_path:
-            h = _detached(h)
         with torch.enable_grad():
-            return self._descend(context, start, h, keep_path)
-
-    def _descend(
-        self, context: Context, start: Candidates, h: object, keep_path: bool
-    ) -> Candidates:
-        space = context.space
-        y = sparse.dense(start.y, _dtype(context, start.y))
-        entropic = self.step == "entropic"
-        u = start.logits if start.logits is not None else None
-        if entropic and u is None:
-            u = space.unrelax(y)
-        point = u if entropic and u is not None else y
-        moments = _Adam() if self.adam else None
-        best_y, best_point, best_j = y, point, None
-        for index in range(self.steps + 1):
             if keep_path:
-                variable = point if point.requires_grad else point.requires_grad_()
-            else:
-                variable = point.detach().requires_grad_()
-            y = space.relax(variable) if entropic else variable
-            at = y if keep_path else y.detach().requires_grad_()
-            j = self._objective(context, h, at)
-            if self.keep == "best" and not keep_path:
-                best_y, best_point, best_j = _better(at, variable, j, best_y, best_point, best_j)
-            if index == self.steps:
-                break
-            (g,) = torch.autograd.grad(j.sum(), at, create_graph=keep_path)
-            with torch.set_grad_enabled(keep_path):
-                point = self._move(context, variable, g, moments)
-        if self.keep == "best" and not keep_path:
-            y, point = best_y, best_point
-        logits = point if entropic else None
-        if keep_path:
-            return Candidates(y, logits=logits)
-        return Candidates(y.detach(), logits=None if logits is None else logits.detach())
+                return self._unroll(context, start, h)
+            return self._descend(context, start, _detached(h))
 
-    def _objective(self, context: Context, h: object, y: Tensor) -> Tensor:
+    def _descend(self, context: Context, start: Candidates, h: Any) -> Candidates:
+        """Follow the gradient and forget the way."""
+        point = self._first(context, start)
+        moments = _Adam(point) if self.adam else None
+        best: tuple[Tensor, Tensor] | None = None
+        for index in range(self.steps + 1):
+            y = self._output(context, point).detach().requires_grad_()
+            j = self._objective(context, h, y)
+            if self.keep == "best":
+                best = _better(point, j.detach(), best)
+            if index < self.steps:
+                (g,) = torch.autograd.grad(j.sum(), y)
+                with torch.no_grad():
+                    direction = g if moments is None else moments.direction(g)
+                    point = self._move(context, point, direction)
+        point = point if best is None else best[0]
+        return self._result(context, point.detach())
+
+    def _unroll(self, context: Context, start: Candidates, h: Any) -> Candidates:
+        """The same steps with their graph; the last iterate, which a gradient can follow."""
+        point = self._first(context, start)
+        for _ in range(self.steps):
+            y = self._output(context, point)
+            y = y if y.requires_grad else y.requires_grad_()
+            j = self._objective(context, h, y)
+            (g,) = torch.autograd.grad(j.sum(), y, create_graph=True)
+            point = self._move(context, point, g)
+        return self._result(context, point)
+
+    def _first(self, context: Context, start: Candidates) -> Tensor:
+        """The first iterate: logits for entropic steps, else the relaxed output."""
+        y = sparse.dense(start.y, _dtype(context, start.y))
+        if self.step != "entropic":
+            return y
+        return context.space.unrelax(y) if start.logits is None else start.logits
+
+    def _output(self, context: Context, point: Tensor) -> Tensor:
+        return context.space.relax(point) if self.step == "entropic" else point
+
+    def _result(self, context: Context, point: Tensor) -> Candidates:
+        y = self._output(context, point)
+        return Candidates(y, logits=point if self.step == "entropic" else None)
+
+    def _objective(self, context: Context, h: Any, y: Tensor) -> Tensor:
         """J(y), ``(K, B)``."""
         mask = context.batch.mask
         e: Tensor = context.nets[self.energy](h, y, mask)
@@ -134,50 +145,48 @@ class GBI:
         flat = Compared(e=e.reshape(1, -1), cost=cost.reshape(1, -1))
         return -self.contrast(flat).view_as(e)
 
-    def _move(self, context: Context, point: Tensor, g: Tensor, moments: _Adam | None) -> Tensor:
-        direction = g if moments is None else moments.direction(g)
+    def _move(self, context: Context, point: Tensor, direction: Tensor) -> Tensor:
         if self.step == "normalised":
             norm = direction.flatten(2).norm(dim=-1).clamp_min(1e-12)
-            direction = direction / norm.view(*norm.shape, *[1] * (direction.dim() - 2))
-        moved = point - self.lr * direction
+            direction = direction / _widen(norm, direction)
+        moved = torch.sub(point, direction, alpha=self.lr)
         return moved if self.step == "entropic" else context.space.project(moved)
 
 
 class _Adam:
-    """Adam's direction for one descent."""
+    """Adam's direction for one descent, its moments updated in place."""
 
-    def __init__(self, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> None:
-        self.beta1, self.beta2, self.eps = beta1, beta2, eps
-        self.m: Tensor | float = 0.0
-        self.v: Tensor | float = 0.0
+    beta1, beta2, eps = 0.9, 0.999, 1e-8
+
+    def __init__(self, like: Tensor) -> None:
+        self.m = torch.zeros_like(like)
+        self.v = torch.zeros_like(like)
         self.t = 0
 
     def direction(self, g: Tensor) -> Tensor:
         self.t += 1
-        self.m = self.beta1 * self.m + (1 - self.beta1) * g
-        self.v = self.beta2 * self.v + (1 - self.beta2) * g * g
-        m = self.m / (1 - self.beta1**self.t)
-        v = self.v / (1 - self.beta2**self.t)
-        return m / (v.sqrt() + self.eps)
+        self.m.lerp_(g, 1 - self.beta1)
+        self.v.mul_(self.beta2).addcmul_(g, g, value=1 - self.beta2)
+        # m / (1 - b1^t) over sqrt(v / (1 - b2^t)) + eps, the corrections moved into one factor.
+        root = math.sqrt(1 - self.beta2**self.t)
+        direction = self.v.sqrt().add_(self.eps * root).reciprocal_().mul_(self.m)
+        return direction.mul_(root / (1 - self.beta1**self.t))
 
 
-def _better(
-    y: Tensor, point: Tensor, j: Tensor, best_y: Tensor, best_point: Tensor, best_j: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The better of two iterates, example by example."""
-    y, point, j = y.detach(), point.detach(), j.detach()
-    if best_j is None:
-        return y, point, j
-    lower = j < best_j
-    wide = lower.view(*lower.shape, *[1] * (y.dim() - 2))
-    return (
-        torch.where(wide, y, best_y),
-        torch.where(wide, point, best_point),
-        torch.where(lower, j, best_j),
-    )
+def _better(point: Tensor, j: Tensor, best: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
+    """The better of two iterates and its objective, example by example."""
+    if best is None:
+        return point, j
+    lower = j < best[1]
+    return torch.where(_widen(lower, point), point, best[0]), torch.where(lower, j, best[1])
 
 
-def _detached(h: object) -> object:
+def _widen(values: Tensor, like: Tensor) -> Tensor:
+    """``(K, B)`` values with as many trailing axes as ``like`` has."""
+    return values.view(*values.shape, *[1] * (like.dim() - 2))
+
+
+def _detached(h: Any) -> Any:
     """``h`` without its graph, whatever it is made of."""
     return torch.utils._pytree.tree_map(
         lambda leaf: leaf.detach() if isinstance(leaf, Tensor) else leaf, h
