@@ -52,14 +52,23 @@ class Exact:
 
 @dataclass(frozen=True)
 class Zeros:
-    """The all-zero output, a start for gradient-based inference: one candidate."""
+    """The output nearest to zero, a start for gradient-based inference: one candidate.
 
+    Nothing on for :class:`~lossnet.Binary`, the uniform distribution for
+    :class:`~lossnet.Categorical`.
+    """
+
+    energy: str = "energy"
     provides = _NOTHING
-    nets = frozenset({"energy"})
     needs_target = False
 
+    @property
+    def nets(self) -> frozenset[str]:
+        return frozenset({self.energy})
+
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
-        return Candidates(torch.zeros_like(_shaped_like_output(context)).unsqueeze(0))
+        zeros = torch.zeros_like(_shaped_like_output(context, self.energy))
+        return Candidates(context.space.project(zeros).unsqueeze(0))
 
 
 @dataclass(frozen=True)
@@ -67,25 +76,29 @@ class Random:
     """``k`` uniformly random relaxed outputs, starts for gradient-based inference."""
 
     k: int = 3
+    energy: str = "energy"
     provides = _NOTHING
-    nets = frozenset({"energy"})
     needs_target = False
 
     def __post_init__(self) -> None:
         if self.k < 1:
             raise SettingError(f"the number of random starts is {self.k}; give 1 or more")
 
+    @property
+    def nets(self) -> frozenset[str]:
+        return frozenset({self.energy})
+
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
-        like = _shaped_like_output(context)
+        like = _shaped_like_output(context, self.energy)
         return Candidates(context.space.random(like, self.k, context.generator))
 
 
-def _shaped_like_output(context: Context) -> Tensor:
+def _shaped_like_output(context: Context, name: str) -> Tensor:
     """A tensor ``(B, *S)`` to take shape and type from: the target, or else the encoding."""
     if context.batch.target is not None:
         return context.batch.target
-    energy = context.nets["energy"]
-    shaped: Tensor = energy.output_like(context.encoded())  # type: ignore[operator]
+    energy = context.nets[name]
+    shaped: Tensor = energy.output_like(context.encoded(name))  # type: ignore[operator]
     return shaped
 
 
