@@ -126,6 +126,6 @@ class Several:
         return any(part.needs_target for part in self.parts)
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
-        dtype = context.target.dtype if context.batch.target is not None else torch.float32
         drawn = [part(context, keep_path=keep_path).y for part in self.parts]
+        dtype = next((y.dtype for y in drawn if y.is_floating_point()), torch.get_default_dtype())
         return Candidates(torch.cat([sparse.dense(y, dtype) for y in drawn]))
