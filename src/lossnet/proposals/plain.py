@@ -32,6 +32,8 @@ class Exact:
     """Every discrete output, N candidates; for small spaces.
 
     As a proposal its q is uniform, so that a contrast over it is a sum over the whole space.
+    The truth is among them, so a contrast that counts it besides, such as
+    :class:`~lossnet.contrasts.Ranking`, counts it twice.
     """
 
     provides = frozenset({"log_q"})
@@ -42,7 +44,7 @@ class Exact:
         target = context.target
         states = context.space.enumerate(tuple(target.shape[1:])).to(target.device)
         y = states.unsqueeze(1).expand(-1, *target.shape)
-        log_q = -torch.log(torch.tensor(float(len(states)), dtype=target.dtype))
+        log_q = target.new_tensor(float(len(states))).log().neg()
         return Candidates(
             y,
             log_q=log_q.expand(y.shape[:2]),
