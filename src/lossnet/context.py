@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,9 +124,11 @@ class Context:
             )
         return self._cache[key]
 
-    def energy(self, y: Tensor, name: str = "energy") -> Tensor:
-        """Energies ``(K, B)`` of candidates ``(K, B, *S)``."""
-        e: Tensor = self.nets[name](self.encoded(name), y, self.batch.mask)
+    def energy(self, y: Tensor, name: str = "energy", h: Any = None) -> Tensor:
+        """Energies ``(K, B)`` of candidates ``(K, B, *S)``; ``h`` stands in for the encoding."""
+        h = self.encoded(name) if h is None else h
+        with self._running(name, self.focus == name):
+            e: Tensor = self.nets[name](h, y, self.batch.mask)
         return e
 
     def updated(self, name: str) -> None:
@@ -135,11 +137,14 @@ class Context:
         self._cache = {key: value for key, value in self._cache.items() if key[0] != name}
 
     def _run(self, name: str, train: bool, call: Callable[[], Any]) -> Any:
+        with torch.set_grad_enabled(train and torch.is_grad_enabled()), self._running(name, train):
+            return call()
+
+    @contextmanager
+    def _running(self, name: str, train: bool) -> Iterator[None]:
+        """Hold a net in train or eval mode; in train mode it draws from its own stream."""
         net = self.nets[name]
         if net.training != train:
             net.train(train)
-        with torch.set_grad_enabled(train and torch.is_grad_enabled()):
-            if train and self.streams is not None:
-                with self.streams.of(name):
-                    return call()
-            return call()
+        with self.streams.of(name) if train and self.streams is not None else nullcontext():
+            yield

@@ -134,11 +134,10 @@ class GBI:
 
     def _objective(self, context: Context, h: Any, y: Tensor) -> Tensor:
         """J(y), ``(K, B)``."""
-        mask = context.batch.mask
-        e: Tensor = context.nets[self.energy](h, y, mask)
+        e = context.energy(y, self.energy, h)
         if self.cost is None:
             return e
-        cost = self.cost(y, context.target, mask)
+        cost = self.cost(y, context.target, context.batch.mask)
         if self.contrast is None:
             return e - cost
         # A contrast sums over its candidates; here every candidate is judged by itself.
