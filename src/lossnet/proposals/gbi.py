@@ -120,10 +120,15 @@ class GBI:
 
     def _first(self, context: Context, start: Candidates) -> Tensor:
         """The first iterate: logits for entropic steps, else the relaxed output."""
-        y = sparse.dense(start.y, _dtype(context, start.y))
+        y = sparse.dense(start.y, self._dtype(context, start.y))
         if self.step != "entropic":
             return y
         return context.space.unrelax(y) if start.logits is None else start.logits
+
+    def _dtype(self, context: Context, y: Tensor) -> torch.dtype:
+        if y.is_floating_point():
+            return y.dtype
+        return next(context.nets[self.energy].parameters()).dtype
 
     def _output(self, context: Context, point: Tensor) -> Tensor:
         return context.space.relax(point) if self.step == "entropic" else point
@@ -190,9 +195,3 @@ def _detached(h: Any) -> Any:
     return torch.utils._pytree.tree_map(
         lambda leaf: leaf.detach() if isinstance(leaf, Tensor) else leaf, h
     )
-
-
-def _dtype(context: Context, y: Tensor) -> torch.dtype:
-    if y.is_floating_point():
-        return y.dtype
-    return next(context.nets["energy"].parameters()).dtype
