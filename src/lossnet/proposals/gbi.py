@@ -67,6 +67,12 @@ class GBI:
             raise unknown("choice of iterate", self.keep, ["best", "last"])
         if self.contrast is not None and self.cost is None:
             raise SettingError("an adversarial GBI needs a cost; give cost= beside contrast=")
+        if self.contrast is not None and self.contrast.requires - {"cost"}:
+            raise SettingError(
+                f"an adversarial GBI judges every output by itself, and "
+                f"{type(self.contrast).__name__} compares it with the truth; take Regression(), "
+                "or leave contrast= out for the output that violates a margin most"
+            )
 
     @property
     def provides(self) -> frozenset[str]:
