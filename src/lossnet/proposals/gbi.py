@@ -88,6 +88,8 @@ class GBI:
         return self.start.needs_target or self.cost is not None
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+        if keep_path and self.adam:
+            raise SettingError("Adam's steps cannot be unrolled; give adam=False")
         start = self.start(context, keep_path=keep_path)
         h = context.encoded(self.energy)
         with torch.enable_grad():
