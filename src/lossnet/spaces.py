@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -21,7 +21,13 @@ from lossnet import sparse
 
 
 class Space(Protocol):
-    """The interface of an output space."""
+    """The interface of an output space.
+
+    ``coupled`` says whether the entries of the last axis are bound together, as the classes of
+    one position are.
+    """
+
+    coupled: ClassVar[bool]
 
     def relax(self, logits: Tensor) -> Tensor:
         """Probabilities of ``logits``, the same shape."""
@@ -87,6 +93,8 @@ class Binary:
     tensor([0.5000])
     """
 
+    coupled: ClassVar[bool] = False
+
     def relax(self, logits: Tensor) -> Tensor:
         return torch.sigmoid(logits)
 
@@ -135,6 +143,8 @@ class Categorical:
     >>> Categorical().relax(torch.zeros(2))
     tensor([0.5000, 0.5000])
     """
+
+    coupled: ClassVar[bool] = True
 
     def relax(self, logits: Tensor) -> Tensor:
         return torch.softmax(logits, -1)

@@ -100,7 +100,7 @@ class GBI:
     def _descend(self, context: Context, start: Candidates, h: Any) -> Candidates:
         """Follow the gradient and forget the way."""
         point = self._first(context, start)
-        moments = _Adam(point) if self.adam else None
+        moments = _Adam(point, context.space.coupled) if self.adam else None
         best: tuple[Tensor, Tensor] | None = None
         for index in range(self.steps + 1):
             y = self._output(context, point).detach().requires_grad_()
@@ -166,19 +166,26 @@ class GBI:
 
 
 class _Adam:
-    """Adam's direction for one descent, its moments updated in place."""
+    """Adam's direction for one descent, its moments updated in place.
+
+    On a simplex the classes of a position share one second moment, and only differences between
+    their gradients count: scaled one by one, all classes of equal sign would move alike.
+    """
 
     beta1, beta2, eps = 0.9, 0.999, 1e-8
 
-    def __init__(self, like: Tensor) -> None:
+    def __init__(self, like: Tensor, coupled: bool) -> None:
+        self.coupled = coupled
         self.m = torch.zeros_like(like)
         self.v = torch.zeros_like(like)
         self.t = 0
 
     def direction(self, g: Tensor) -> Tensor:
         self.t += 1
+        g = g - g.mean(-1, keepdim=True) if self.coupled else g
         self.m.lerp_(g, 1 - self.beta1)
-        self.v.mul_(self.beta2).addcmul_(g, g, value=1 - self.beta2)
+        size = g.square().mean(-1, keepdim=True).sqrt().expand_as(g) if self.coupled else g
+        self.v.mul_(self.beta2).addcmul_(size, size, value=1 - self.beta2)
         # m / (1 - b1^t) over sqrt(v / (1 - b2^t)) + eps, the corrections moved into one factor.
         root = math.sqrt(1 - self.beta2**self.t)
         direction = self.v.sqrt().add_(self.eps * root).reciprocal_().mul_(self.m)
