@@ -50,12 +50,9 @@ class Compare:
                 f"{contrast} needs log q of its candidates and {proposal} has none; "
                 "take Samples, or a contrast without log q such as Ranking"
             )
-        if keep_path and "path" not in self.proposal.provides:
-            raise SettingError(
-                f"this gradient needs a path from the candidates to their net and {proposal} "
-                "has none; take NetOutput, Perturbed or GBI, or gradient=Direct()"
-            )
-        if trains != self.energy and not keep_path:
+        if keep_path:
+            _check_path(self.proposal, "gradient=Direct()")
+        if trains != self.energy and not (keep_path and trains in self.proposal.nets):
             raise SettingError(
                 f"an update of {trains!r} compares energies of {self.energy!r}, so nothing it "
                 f"trains enters the loss; train {self.energy!r} instead"
@@ -113,6 +110,13 @@ class Judge:
         """Raise where no gradient could reach the net that is trained."""
         if not self._counted:
             raise SettingError("every term has weight 0, so there is nothing to minimise")
+        if keep_path:
+            _check_path(self.prediction, "judge a NetOutput")
+        if keep_path and trains not in self.nets:
+            raise SettingError(
+                f"an update of {trains!r} judges a prediction that does not run it; train one of: "
+                f"{', '.join(sorted(self.nets))}"
+            )
         direct = isinstance(self.prediction, NetOutput) and self.prediction.net == trains
         if not direct and not keep_path:
             raise SettingError(
@@ -130,6 +134,16 @@ class Judge:
             value = value if weighted.weight == 1 else weighted.weight * value
             total = value if total is None else total + value
         return torch.zeros(()) if total is None else total
+
+
+def _check_path(proposal: Proposal, otherwise: str) -> None:
+    """Raise where no gradient flows from a proposal's candidates to the nets they come from."""
+    if "path" not in proposal.provides:
+        raise SettingError(
+            f"this gradient needs a path from the candidates to their net and "
+            f"{type(proposal).__name__} has none; take NetOutput, Perturbed or GBI without Adam, "
+            f"or {otherwise}"
+        )
 
 
 Objective = Compare | Judge
