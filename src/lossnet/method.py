@@ -37,6 +37,8 @@ class Optimiser:
             raise SettingError(f"the weight decay is {self.weight_decay}; give 0 or more")
         if self.clip is not None and not self.clip > 0:
             raise SettingError(f"clip is {self.clip}; give a norm above 0, or None")
+        if self.plateau is not None and self.plateau < 1:
+            raise SettingError(f"plateau is {self.plateau}; give 1 epoch or more, or None")
 
 
 @dataclass(frozen=True)
