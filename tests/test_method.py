@@ -1,0 +1,186 @@
+"""Assemblies that cannot work are refused when they are built, and the error says what to do."""
+
+import pytest
+
+from lossnet.contrasts import NCE, Margin, Perceptron, Ranking
+from lossnet.costs import f1
+from lossnet.errors import SettingError
+from lossnet.gradients import Unrolled
+from lossnet.method import Method, Optimiser, Phase, Update
+from lossnet.objectives import Compare, Judge
+from lossnet.proposals import (
+    GBI,
+    Exact,
+    NetOutput,
+    Perturbed,
+    Random,
+    Samples,
+    Several,
+    Target,
+    Zeros,
+)
+from lossnet.terms import CostTerm, CrossEntropy, EnergyTerm, Entropy, Weighted
+
+XENT = Judge((Weighted(1.0, CrossEntropy()),))
+
+
+def energy(contrast=None, proposal=None, **options) -> Update:
+    return Update("energy", Compare(contrast or Margin(), proposal or NetOutput()), **options)
+
+
+def task(**options) -> Update:
+    return Update("task", XENT, **options)
+
+
+def phase(*updates: Update, **options) -> Phase:
+    return Phase(updates or (task(),), **options)
+
+
+REFUSED = {
+    "NCE without log q": (
+        lambda: energy(NCE(), NetOutput()),
+        "NCE needs log q of its candidates and NetOutput has none; take Samples, or a contrast "
+        "without log q such as Ranking",
+    ),
+    "NCE on a mixture": (
+        lambda: energy(NCE(), Several((Samples(2), Samples(3)))),
+        "NCE needs log q of its candidates and Several has none",
+    ),
+    "NCE on perturbed logits": (lambda: energy(NCE(), Perturbed(3)), "Perturbed has none"),
+    "samples, unrolled": (
+        lambda: energy(Ranking(), Samples(3), gradient=Unrolled()),
+        "needs a path from the candidates to their net and Samples has none; take NetOutput, "
+        "Perturbed or GBI without Adam, or gradient=Direct()",
+    ),
+    "Adam, unrolled": (
+        lambda: energy(proposal=GBI(3), gradient=Unrolled()),
+        "GBI has none; take NetOutput, Perturbed or GBI without Adam",
+    ),
+    "a judged prediction without a path": (
+        lambda: Update(
+            "energy", Judge((Weighted(1.0, CrossEntropy()),), GBI(3)), gradient=Unrolled()
+        ),
+        "GBI has none; take NetOutput, Perturbed or GBI without Adam, or judge a NetOutput",
+    ),
+    "a contrast of another net": (
+        lambda: Update("task", Compare(Margin(), NetOutput())),
+        "an update of 'task' compares energies of 'energy', so nothing it trains enters the "
+        "loss; train 'energy' instead",
+    ),
+    "a contrast of another net, unrolled through a third": (
+        lambda: Update("task", Compare(Margin(), NetOutput("noise")), gradient=Unrolled()),
+        "nothing it trains enters the loss",
+    ),
+    "a judged prediction of another net": (
+        lambda: Update("energy", XENT),
+        r"an update of 'energy' judges a prediction of NetOutput, through which only "
+        r"gradient=Unrolled\(\) reaches it",
+    ),
+    "a judged prediction that never runs the net": (
+        lambda: Update("critic", XENT, gradient=Unrolled()),
+        "an update of 'critic' judges a prediction that does not run it; train one of: task",
+    ),
+    "weights all zero": (
+        lambda: Update("task", Judge((Weighted(0.0, EnergyTerm()), Weighted(0, CrossEntropy())))),
+        "every term has weight 0, so there is nothing to minimise",
+    ),
+    "no terms": (lambda: Update("task", Judge(())), "every term has weight 0"),
+    "a negative weight": (
+        lambda: Weighted(-1.0, CrossEntropy()),
+        "the weight of a term is -1.0; give 0 or more",
+    ),
+    "a weight that is no number": (lambda: Weighted(float("nan"), Entropy()), "is nan"),
+    "no steps": (lambda: task(steps=0), "'task' is trained 0 steps a batch; give 1 up"),
+    "negative steps": (lambda: energy(steps=-2), "'energy' is trained -2 steps a batch"),
+    "no learning rate": (lambda: Optimiser(lr=0.0), "learning rate is 0.0; give a number above 0"),
+    "negative decay": (
+        lambda: Optimiser(weight_decay=-1.0),
+        "weight decay is -1.0; give 0 or more",
+    ),
+    "no norm left": (lambda: Optimiser(clip=0.0), "clip is 0.0; give a norm above 0, or None"),
+    "no plateau": (lambda: Optimiser(plateau=0), "plateau is 0; give 1 epoch or more, or None"),
+    "an empty phase": (lambda: Phase((), name="warm-up"), "phase 'warm-up' has no update"),
+    "one net in two updates": (
+        lambda: phase(task(), task(), name="both"),
+        "phase 'both' trains one net in two updates; join them",
+    ),
+    "an unknown monitor": (
+        lambda: phase(monitor="los"),
+        "unknown monitor 'los': did you mean 'loss'",
+    ),
+    "no phase": (lambda: Method("mine", ()), "method 'mine' has no phase"),
+    "predicting with the truth": (
+        lambda: Method("mine", (phase(),), predict=Target()),
+        "method 'mine' predicts with Target, which needs the truth; predict with NetOutput or a "
+        "GBI without a cost",
+    ),
+    "predicting with the enumeration": (
+        lambda: Method("mine", (phase(),), predict=Exact()),
+        "predicts with Exact, which needs the truth",
+    ),
+    "validating with a cost": (
+        lambda: Method("mine", (phase(energy(), predict=GBI(3, cost=f1)),), predict=GBI()),
+        "predicts with GBI, which needs the truth",
+    ),
+    "starting from the truth": (
+        lambda: Method("mine", (phase(energy()),), predict=GBI(3, start=Target())),
+        "predicts with GBI, which needs the truth",
+    ),
+    "a net never trained": (
+        lambda: Method("mine", (phase(energy(Ranking(), Samples(3, "noise"))),), predict=GBI()),
+        "method 'mine' uses noise, task without ever training it",
+    ),
+    "an energy never trained": (
+        lambda: Method("mine", (phase(),), predict=GBI(start=NetOutput())),
+        "method 'mine' uses energy without ever training it",
+    ),
+}
+
+
+@pytest.mark.parametrize(("build", "message"), REFUSED.values(), ids=REFUSED)
+def test_refused_when_built(build, message) -> None:
+    with pytest.raises(SettingError, match=message):
+        build()
+
+
+def test_what_a_method_says_of_itself() -> None:
+    term = Weighted(1.0, EnergyTerm(energy="critic"))
+    critic = Update("critic", Compare(Ranking(), Samples(4), energy="critic"), steps=3)
+    method = Method("mine", (phase(name="first"), phase(critic, Update("task", Judge((term,))))))
+    assert method.nets == {"task", "critic"}
+    assert method.steps_a_batch == {"task": 1, "critic": 3}
+    assert method.task_net_predicts
+    assert method.phases[1].trained == {"task", "critic"}
+    inferred = Method("mine", (phase(energy(Perceptron(), Zeros()), predict=GBI()),), GBI())
+    assert not inferred.task_net_predicts
+    assert inferred.nets == {"energy"}
+
+
+def test_a_term_of_weight_0_needs_no_net() -> None:
+    judge = Judge((Weighted(0.0, EnergyTerm()), Weighted(1.0, Entropy())))
+    assert judge.nets == {"task"}
+    assert not judge.needs_target
+    counted = Judge((Weighted(0.5, EnergyTerm()), Weighted(1.0, CostTerm())))
+    assert counted.nets == {"task", "energy"}
+    assert counted.needs_target
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        energy(Margin(), GBI(3, adam=False, start=NetOutput()), gradient=Unrolled()),
+        energy(Ranking(), Perturbed(3), gradient=Unrolled()),
+        Update("task", Compare(Margin(), NetOutput()), gradient=Unrolled()),
+        Update("task", Compare(Ranking(), Samples(3), energy="task")),
+        Update(
+            "energy",
+            Judge((Weighted(1.0, CrossEntropy()),), GBI(3, adam=False, start=Random(1))),
+            gradient=Unrolled(),
+        ),
+        energy(NCE(), Samples(3)),
+        energy(NCE(), Exact()),
+    ],
+    ids=range(7),
+)
+def test_assemblies_that_work_are_built(update) -> None:
+    assert update.trains in update.objective.nets
