@@ -36,7 +36,8 @@ class Trainer:
     """Runs a method's phases on batches of a source.
 
     Every random choice comes from ``seed``: the order of rows, the candidates and each net's
-    dropout have streams of their own, so that leaving one part out moves no other.
+    dropout have streams of their own, so that leaving one part out moves no other. The order of
+    rows is the same in every phase.
 
     Args:
         method: what to run.
@@ -78,7 +79,6 @@ class Trainer:
         self.batch_size, self.max_epochs, self.patience = batch_size, max_epochs, patience
         self.seed = seed
         self.callbacks = list(callbacks)
-        self.order = torch.Generator().manual_seed(stream_seed(seed, "order"))
         self.generator = torch.Generator().manual_seed(stream_seed(seed, "proposals"))
         self.streams = Streams(seed, nets)
         self.history: list[dict[str, Any]] = []
@@ -109,6 +109,9 @@ class Trainer:
                 callback.on_end(self)
 
     def _start_phase(self) -> None:
+        # Every phase sees the same order of rows: what a net is given then depends on its own
+        # phase alone, and a task-net trained after a loss-net starts as one trained by itself.
+        self.order = torch.Generator().manual_seed(stream_seed(self.seed, "order"))
         self.epoch = 0
         self.best: float | None = None
         self.best_weights: dict[str, dict[str, Tensor]] = {}
