@@ -69,11 +69,15 @@ class Trainer:
         seed: int = 0,
         callbacks: Iterable[Callback] = (),
     ) -> None:
-        for name, value in (("batch_size", batch_size), ("max_epochs", max_epochs)):
+        counts = {"batch_size": batch_size, "max_epochs": max_epochs, "patience": patience}
+        for name, value in counts.items():
             if value < 1:
                 raise SettingError(f"{name} is {value}; give 1 or more")
         if missing := method.nets - set(nets):
             raise SettingError(f"method {method.name!r} needs a net named {sorted(missing)[0]!r}")
+        for phase in method.phases:
+            if phase.monitor == "loss" and score is not None and validation is None:
+                raise SettingError(f"phase {phase.name!r} monitors its loss: give validation rows")
         self.method, self.nets, self.space, self.data = method, nets, space, data
         self.score, self.validation = score, validation
         self.batch_size, self.max_epochs, self.patience = batch_size, max_epochs, patience
@@ -197,8 +201,7 @@ class Trainer:
                     group["lr"] *= 0.5
 
     def _validation_loss(self, update: Update) -> float:
-        if self.validation is None:
-            raise SettingError(f"phase {self.phase.name!r} monitors its loss: give validation rows")
+        assert self.validation is not None
         losses = over_batches(
             lambda context: update.objective(context),
             self.nets,
