@@ -16,7 +16,7 @@ from lossnet.proposals.base import Proposal
 from lossnet.spaces import Space
 from lossnet.training.predict import over_batches
 from lossnet.training.source import Source
-from lossnet.training.step import build_optimiser, step
+from lossnet.training.step import build_optimiser, step, trainable
 
 
 class Callback(Protocol):
@@ -121,7 +121,7 @@ class Trainer:
         self.best_weights: dict[str, dict[str, Tensor]] = {}
         self.epochs_since_best = 0
         self.parameters = [
-            list(self.nets[update.trains].parameters()) for update in self.phase.updates
+            trainable(self.nets[update.trains], update.trains) for update in self.phase.updates
         ]
         self.optimisers = [
             build_optimiser(parameters, update.optimiser)

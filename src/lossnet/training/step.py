@@ -6,11 +6,19 @@ import math
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from lossnet.context import Context
-from lossnet.errors import TrainingError
+from lossnet.errors import SettingError, TrainingError
 from lossnet.method import Optimiser, Update
+
+
+def trainable(net: nn.Module, name: str) -> list[nn.Parameter]:
+    """The parameters of a net that may change: all but those with ``requires_grad`` off."""
+    parameters = [parameter for parameter in net.parameters() if parameter.requires_grad]
+    if not parameters:
+        raise SettingError(f"the net {name!r} has no parameter that requires a gradient")
+    return parameters
 
 
 def build_optimiser(parameters: Sequence[Tensor], settings: Optimiser) -> torch.optim.AdamW:
