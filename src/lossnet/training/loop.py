@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.context import Context, Streams, stream_seed
-from lossnet.errors import SettingError
+from lossnet.errors import SettingError, TrainingError
 from lossnet.method import Method, Phase, Update
 from lossnet.proposals.base import Proposal
 from lossnet.spaces import Space
@@ -143,6 +144,7 @@ class Trainer:
                 sums[name] += value
             for callback in self.callbacks:
                 callback.on_batch(self, losses)
+        self._check_finite(len(batches))
         self.epoch += 1
         row: dict[str, Any] = {"phase": self.phase.name, "epoch": self.epoch}
         row |= {f"loss/{name}": value / len(batches) for name, value in sums.items()}
@@ -174,6 +176,19 @@ class Trainer:
             losses[update.trains] = total / update.steps
         return losses
 
+    def _check_finite(self, batches: int) -> None:
+        """Stop on weights that an infinite gradient of a finite loss has spoilt.
+
+        The next batch's loss would tell, but a checkpoint may be written before.
+        """
+        for update, parameters in zip(self.phase.updates, self.parameters, strict=True):
+            if not all(bool(torch.isfinite(parameter).all()) for parameter in parameters):
+                raise TrainingError(
+                    f"the {update.trains!r} update left weights that are not finite (phase "
+                    f"{self.phase.name!r}, epoch {self.epoch + 1}, by batch {batches}); lower its "
+                    "learning rate, or set a gradient clip. The last good checkpoint is kept"
+                )
+
     def _validate(self) -> dict[str, float]:
         assert self.score is not None
         if self.phase.monitor == "loss":
@@ -182,6 +197,11 @@ class Trainer:
         else:
             value = self.score(self.phase.predict)
             row = {"metric": value}
+        if math.isnan(value):
+            raise TrainingError(
+                f"the validation {self.phase.monitor} became nan (phase {self.phase.name!r}, "
+                f"epoch {self.epoch}), so early stopping cannot go by it"
+            )
         if self.best is None or value > self.best:
             self.best, self.epochs_since_best = value, 0
             self.best_weights = {
