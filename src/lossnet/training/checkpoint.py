@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Mapping
@@ -72,12 +73,13 @@ def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, A
         "history": trainer.history,
     }
     contiguous = {key: value.detach().clone().contiguous() for key, value in tensors.items()}
-    metadata = {"state": json.dumps(state)}
+    text = json.dumps(state)
+    metadata = {"state": text, "sha256": _checksum(contiguous, text)}
     write_whole(path, lambda temporary: save_file(contiguous, temporary, metadata=metadata))
 
 
 def resume(path: str | Path, trainer: Trainer, settings: Mapping[str, Any]) -> None:
-    """Put the trainer where the checkpoint left off."""
+    """Put the trainer where the checkpoint left off; the file is checked before anything moves."""
     tensors, state = _read(path)
     if state["settings"] != json.loads(json.dumps(dict(settings))):
         changed = sorted(
@@ -89,6 +91,15 @@ def resume(path: str | Path, trainer: Trainer, settings: Mapping[str, Any]) -> N
             f"{path} was made with other settings ({', '.join(changed)} differ); resume with the "
             "same ones, or start again without resuming"
         )
+    try:
+        _restore(trainer, tensors, state)
+    except (KeyError, IndexError, RuntimeError) as error:
+        raise DataError(
+            f"{path} does not fit this method and its nets ({error}); start again without resuming"
+        ) from error
+
+
+def _restore(trainer: Trainer, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
     trainer.phase_index = state["phase"]
     trainer._start_phase()
     trainer.epoch, trainer.best = state["epoch"], state["best"]
@@ -113,12 +124,24 @@ def resume(path: str | Path, trainer: Trainer, settings: Mapping[str, Any]) -> N
 def _read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, framework="pt") as file:
-            state = json.loads(file.metadata()["state"])
-            return {key: file.get_tensor(key) for key in file.keys()}, state  # noqa: SIM118
+            text, checksum = file.metadata()["state"], file.metadata()["sha256"]
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     except FileNotFoundError as error:
         raise DataError(f"there is no checkpoint {path} to resume from") from error
-    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+    except (SafetensorError, KeyError, TypeError, OSError) as error:
         raise DataError(f"the checkpoint {path} is damaged ({error}); start again") from error
+    if _checksum(tensors, text) != checksum:
+        raise DataError(f"the checkpoint {path} is damaged (its checksum is wrong); start again")
+    state: dict[str, Any] = json.loads(text)
+    return tensors, state
+
+
+def _checksum(tensors: Mapping[str, Tensor], text: str) -> str:
+    digest = hashlib.sha256(text.encode())
+    for key in sorted(tensors):
+        digest.update(key.encode())
+        digest.update(tensors[key].cpu().flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, torch.Tensor]:
