@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.context import Context
+from lossnet.errors import SettingError
 from lossnet.proposals.base import Proposal
 from lossnet.spaces import Space
 from lossnet.sparse import dense
@@ -24,13 +25,19 @@ def predict(
     seed: int = 0,
 ) -> Tensor:
     """Relaxed outputs ``(n, *S)``; of several candidates the one of lowest energy."""
+    energy: str = getattr(proposal, "energy", "energy")
 
     def output(context: Context) -> Tensor:
         y = proposal(context).y
+        y = dense(y, y.dtype if y.is_floating_point() else torch.get_default_dtype())
         if y.shape[0] == 1:
             return y[0]
-        y = dense(y, torch.get_default_dtype())
-        best = context.energy(y).argmin(0)
+        if energy not in nets:
+            raise SettingError(
+                f"{type(proposal).__name__} gives {y.shape[0]} candidates and there is no net "
+                f"{energy!r} to choose by; predict with a proposal of one, such as NetOutput"
+            )
+        best = context.energy(y, energy).argmin(0)
         return y[best, torch.arange(y.shape[1], device=y.device)]
 
     return over_batches(output, nets, space, source, batch_size=batch_size, seed=seed)
