@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from lossnet.method import Method, Update
 from lossnet.objectives import Judge
 from lossnet.recipes import build
 from lossnet.spaces import Binary, Space
-from lossnet.training.step import build_optimiser, step
+from lossnet.training.step import build_optimiser, step, trainable
 
 
 class LearnedLoss(nn.Module):
@@ -68,7 +69,7 @@ class LearnedLoss(nn.Module):
             self._updates = []
         self._streams = Streams(seed, ["energy"])
         self._generator = torch.Generator().manual_seed(stream_seed(seed, "proposals"))
-        self._parameters_of_energy = list(energy.parameters())
+        self._parameters_of_energy = trainable(energy, "energy") if self._updates else []
         self._optimisers = [
             build_optimiser(self._parameters_of_energy, update.optimiser)
             for update in self._updates
@@ -87,8 +88,8 @@ class LearnedLoss(nn.Module):
         if self.training and self._updates:
             self._learn(Batch(x, target, mask), logits.detach())
         context = self._context(Batch(x, target, mask), logits)
-        self.energy.eval()
-        return self._task.objective(context, keep_path=True).mean()
+        with _fixed(self.energy):
+            return self._task.objective(context, keep_path=True).mean()
 
     def _learn(self, batch: Batch, logits: Tensor) -> None:
         total, steps = 0.0, 0
@@ -112,6 +113,20 @@ class LearnedLoss(nn.Module):
             streams=self._streams,
             given={"task": logits},
         )
+
+
+@contextmanager
+def _fixed(net: nn.Module) -> Iterator[None]:
+    """Hold a net in eval mode and its parameters fixed, so that a backward pass leaves them out."""
+    learning = [parameter for parameter in net.parameters() if parameter.requires_grad]
+    net.eval()
+    for parameter in learning:
+        parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter in learning:
+            parameter.requires_grad_(True)
 
 
 def _split_updates(method: Method) -> tuple[Update, list[Update]]:
