@@ -30,6 +30,10 @@ class LearnedLoss(nn.Module):
     With ``frozen=True`` the loss-net is taken as it is, trained before, and never updated
     (SEAL-static).
 
+    ``state_dict()`` holds the loss-net's weights and its optimiser's and random state, so that a
+    loop goes on from it as if it had not stopped; ``criterion.energy.state_dict()`` holds the
+    weights alone.
+
     Args:
         energy: the loss-net.
         method: a method's name, or a :class:`~lossnet.Method`.
@@ -90,6 +94,28 @@ class LearnedLoss(nn.Module):
         context = self._context(Batch(x, target, mask), logits)
         with _fixed(self.energy):
             return self._task.objective(context, keep_path=True).mean()
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """What a resumed loop needs besides the weights: optimisers and random streams."""
+        return {
+            "optimisers": [optimiser.state_dict() for optimiser in self._optimisers],
+            "streams": dict(self._streams.states),
+            "proposals": self._generator.get_state(),
+        }
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Go on where :meth:`get_extra_state` left off; a frozen loss-net needs no optimiser."""
+        if not self.frozen:
+            if len(state["optimisers"]) != len(self._optimisers):
+                raise SettingError(
+                    f"the state holds {len(state['optimisers'])} optimisers of a loss-net and "
+                    f"{self.method.name!r} has {len(self._optimisers)}; load it into a "
+                    "LearnedLoss of the same method, or load its weights into the energy alone"
+                )
+            for optimiser, saved in zip(self._optimisers, state["optimisers"], strict=True):
+                optimiser.load_state_dict(saved)
+        self._streams.states = {key: value.cpu() for key, value in state["streams"].items()}
+        self._generator.set_state(state["proposals"].cpu())
 
     def _learn(self, batch: Batch, logits: Tensor) -> None:
         total, steps = 0.0, 0
