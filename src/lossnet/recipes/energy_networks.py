@@ -6,6 +6,7 @@ from typing import Literal
 
 from lossnet.contrasts import NCE, Margin, Regression
 from lossnet.costs import get_cost
+from lossnet.errors import unknown
 from lossnet.gradients import Unrolled
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Judge
@@ -161,6 +162,8 @@ def nce_energy(
     L_E of paper 000, Eq. 8, with P_N the pretrained net; predicts by descending on E from that
     net's output, or from three random points as the public code does.
     """
+    if start not in ("net", "random"):
+        raise unknown("start", start, ["net", "random"])
     phases = nce_phases(
         "task",
         samples=samples,
