@@ -1,5 +1,5 @@
 """Estimators in the manner of scikit-learn."""
 
-from lossnet.estimators.multilabel import MultiLabelClassifier
+from lossnet.estimators.multilabel import EXPECTED_FAILED_CHECKS, MultiLabelClassifier
 
-__all__ = ["MultiLabelClassifier"]
+__all__ = ["EXPECTED_FAILED_CHECKS", "MultiLabelClassifier"]

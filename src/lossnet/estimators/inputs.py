@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from lossnet.errors import DataError
 
 
-def label_matrix(Y: Any, *, name: str = "Y") -> tuple[np.ndarray, list[str] | None]:
-    """``Y`` as a dense 0/1 uint8 matrix, and its label names where it brought any.
+def check_rows(X: Any, Y: Any, x_name: str, y_name: str) -> None:
+    """Raise unless both have as many rows."""
+    if X.shape[0] != Y.shape[0]:
+        raise DataError(
+            f"{x_name} has {X.shape[0]} rows and {y_name} has {Y.shape[0]}; give as many"
+        )
 
-    Takes numpy arrays, lists, scipy sparse matrices and pandas frames.
-    """
-    names = [str(column) for column in Y.columns] if hasattr(Y, "columns") else None
-    if hasattr(Y, "toarray"):
-        Y = Y.toarray()
-    try:
-        values = np.asarray(Y)
-        if values.dtype == object:
-            values = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
+
+def pair(data: Any) -> tuple[Any, Any]:
+    """The two members of ``validation_data``."""
+    if not isinstance(data, tuple | list) or len(data) != 2:
+        size = f" of length {len(data)}" if isinstance(data, tuple | list) else ""
         raise DataError(
-            f"{name} is not a matrix of numbers ({error}); give an indicator matrix of 0 and 1, "
-            "for label lists see sklearn.preprocessing.MultiLabelBinarizer"
-        ) from error
-    if values.ndim != 2:
-        raise DataError(
-            f"{name} has shape {values.shape}; expected (rows, labels), a 0/1 column a label. "
-            "For one label reshape it with Y.reshape(-1, 1)"
+            f"validation_data is a {type(data).__name__}{size}; give a pair (X, Y), or None"
         )
-    if values.shape[1] == 0:
-        raise DataError(f"{name} has no label: its shape is {values.shape}")
-    if values.dtype.kind not in "biuf":
-        raise DataError(f"{name} holds {values.dtype} values; expected only 0 and 1")
-    wrong = ~np.isin(values, (0, 1))
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        found = values[row, column]
-        raise DataError(
-            f"{name} is not binary: row {row}, label {column} is {found}; expected only 0 and 1"
-        )
-    return values.astype(np.uint8), names
+    return data[0], data[1]
+
+
+def digest(*arrays: Any) -> str:
+    """A short checksum of matrices, dense or CSR; None counts as nothing."""
+    total = hashlib.sha256()
+    for array in arrays:
+        pieces = (array.data, array.indices, array.indptr) if hasattr(array, "tocsr") else (array,)
+        for piece in pieces:
+            if piece is not None:
+                total.update(np.ascontiguousarray(piece).tobytes())
+    return total.hexdigest()[:16]
 
 
 class Standardiser:
@@ -82,6 +79,20 @@ class Standardiser:
         if not mean.any() and (scale == 1.0).all():
             return None
         return cls(mean.astype(np.float32), scale.astype(np.float32))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What a model folder holds of it."""
+        return {
+            "standardiser/mean": torch.as_tensor(self.mean),
+            "standardiser/scale": torch.as_tensor(self.scale),
+        }
+
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, Tensor]) -> Standardiser | None:
+        """The standardiser that :meth:`tensors` gave, None where there was none."""
+        if "standardiser/mean" not in tensors:
+            return None
+        return cls(tensors["standardiser/mean"].numpy(), tensors["standardiser/scale"].numpy())
 
     def __call__(self, X: Any) -> Any:
         """The rows, standardised."""

@@ -1,126 +1,120 @@
-"""Model folders: a readable config, safetensors weights, label names; never a pickle."""
+"""Estimators in model folders: what is stored, and how an estimator is made of it again."""
 
 from __future__ import annotations
 
-import hashlib
+import json
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-import numpy as np
-import torch
+import safetensors.torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
 
-import lossnet
-from lossnet.errors import DataError, SettingError
-from lossnet.estimators.inputs import Standardiser
-from lossnet.files import read_json, write_json, write_whole
+from lossnet.errors import DataError, SettingError, unknown
+from lossnet.estimators.base import LossnetEstimator
+from lossnet.estimators.folder import CONFIG, entry_of, json_bytes, read_model, write_model
+from lossnet.estimators.settings import assembled, check_device, describe, is_plain
 
-if TYPE_CHECKING:
-    from lossnet.estimators.multilabel import MultiLabelClassifier
+E = TypeVar("E", bound=LossnetEstimator)
 
-CONFIG, WEIGHTS, LABELS, HISTORY = (
-    "config.json",
-    "weights.safetensors",
-    "labels.json",
-    "history.json",
-)
+WEIGHTS, LABELS, HISTORY = "weights.safetensors", "labels.json", "history.json"
 
 
-def save(model: MultiLabelClassifier, path: str | Path, *, keep_energy: bool) -> Path:
-    """Write the model's folder; the config, which names the weights' checksum, goes last."""
-    check_is_fitted(model, "nets_")
-    folder = Path(path)
-    if folder.exists() and not folder.is_dir():
-        raise DataError(f"{folder} is a file; give a folder to write the model to")
+def save(model: LossnetEstimator, path: str | Path, *, keep_energy: bool) -> Path:
+    """Write a fitted estimator's folder."""
     used = model._proposal().nets | model.method_.predict.nets
     kept = [name for name in sorted(model.nets_) if keep_energy or name in used]
-    tensors = {
-        f"{name}/{key}": value.detach().cpu().contiguous()
-        for name in kept
-        for key, value in model.nets_[name].state_dict().items()
+    tensors, facts = model._pack()
+    for name in kept:
+        tensors |= {f"net/{name}/{k}": v for k, v in model.nets_[name].state_dict().items()}
+    labels = facts.pop("labels")
+    params = model.get_params(deep=False)
+    config = {
+        "estimator": type(model).__name__,
+        "parameters": {key: describe(value) for key, value in params.items() if is_plain(value)},
+        "objects": {key: describe(value) for key, value in params.items() if not is_plain(value)},
+        "nets": kept,
+        **facts,
     }
-    tensors["threshold"] = torch.as_tensor(np.asarray(model.threshold_, dtype=np.float64))
-    if model.standardiser_ is not None:
-        tensors["standardiser/mean"] = torch.as_tensor(model.standardiser_.mean)
-        tensors["standardiser/scale"] = torch.as_tensor(model.standardiser_.scale)
-    weights = write_whole(folder / WEIGHTS, lambda temporary: save_file(tensors, temporary))
-    write_json(folder / LABELS, model.label_names_)
-    write_json(folder / HISTORY, model.history_)
-    write_json(
-        folder / CONFIG,
-        {
-            "lossnet": lossnet.__version__,
-            "estimator": type(model).__name__,
-            "parameters": model._readable_params(),
-            "nets": kept,
-            "features": int(model.n_features_in_),
-            "feature_names": _names(model),
-            "best_metric": model.best_metric_,
-            "weights_sha256": _checksum(weights),
-        },
-    )
-    return folder
+    # Cloned: safetensors takes no two tensors of one storage, such as tied weights.
+    owned = {key: value.detach().cpu().clone().contiguous() for key, value in tensors.items()}
+    contents = {
+        WEIGHTS: safetensors.torch.save(owned),
+        LABELS: json_bytes(labels),
+        HISTORY: json_bytes(model.history_),
+    }
+    return write_model(path, config, contents)
 
 
-def load(
-    cls: type[MultiLabelClassifier], path: str | Path, replace: dict[str, Any]
-) -> MultiLabelClassifier:
+def load(cls: type[E], path: str | Path, replace: dict[str, Any]) -> E:
     """Build the estimator a folder describes and fill in its weights."""
-    folder = Path(path)
-    if not folder.is_dir():
-        raise DataError(f"{folder} is not a model folder: it does not exist or is a file")
-    config = read_json(folder / CONFIG)
-    weights = folder / WEIGHTS
+    for name in replace:
+        if name not in cls._get_param_names():
+            raise unknown(f"parameter of {cls.__name__}", name, cls._get_param_names())
+    config, contents = read_model(path)
+    if entry_of(config, "estimator", str, path) != cls.__name__:
+        raise DataError(f"{path} holds a {config['estimator']}, not a {cls.__name__}")
+    model = _configured(cls, path, config, replace)
     try:
-        damaged = _checksum(weights) != config["weights_sha256"]
-        tensors = {} if damaged else load_file(weights)
-    except (OSError, SafetensorError, KeyError, TypeError) as error:
-        raise DataError(f"cannot read the model in {folder}: {error}") from error
-    if damaged:
-        raise DataError(f"{weights} is damaged: its checksum is not the one in {CONFIG}")
-    parameters = {**config["parameters"], **replace}
-    known = cls._get_param_names()
-    for name in set(parameters) - set(known):
-        raise SettingError(f"{folder / CONFIG} has an unknown parameter {name!r}")
-    model = cls(**parameters)
-    model.n_features_in_ = config["features"]
-    if config["feature_names"] is not None:
-        model.feature_names_in_ = np.array(config["feature_names"], dtype=object)
-    model.label_names_ = read_json(folder / LABELS)
-    model.n_labels_ = len(model.label_names_)
-    model.classes_ = [np.array([0, 1])] * model.n_labels_
-    model.history_ = read_json(folder / HISTORY)
-    model.best_metric_ = config["best_metric"]
-    model.method_ = model._check_settings()
-    threshold = tensors.pop("threshold").numpy()
-    model.threshold_ = float(threshold) if threshold.ndim == 0 else threshold
-    mean, scale = tensors.pop("standardiser/mean", None), tensors.pop("standardiser/scale", None)
-    model.standardiser_ = (
-        None if mean is None or scale is None else Standardiser(mean.numpy(), scale.numpy())
-    )
-    model.nets_ = {}
-    for name in config["nets"]:
-        net = model._build_net(name)
-        state = {
-            k.removeprefix(f"{name}/"): v for k, v in tensors.items() if k.startswith(f"{name}/")
-        }
-        try:
-            net.load_state_dict(state)
-        except RuntimeError as error:
-            raise DataError(
-                f"the weights in {folder} do not fit the net {name!r}; where it was built by your "
-                f"own function, pass the same one to load ({error})"
-            ) from error
-        model.nets_[name] = net.eval().requires_grad_(False).to(model.device)
+        tensors = safetensors.torch.load(contents[WEIGHTS])
+        model.history_ = json.loads(contents[HISTORY])
+        model._unpack(tensors, {**config, "labels": json.loads(contents[LABELS])})
+    except (SafetensorError, LookupError, TypeError, ValueError) as error:
+        raise DataError(f"the model in {path} is damaged: {error!r}") from error
+    model.nets_ = {name: _filled(model, name, tensors, path) for name in config["nets"]}
+    model._proposal()
     return model
 
 
-def _names(model: MultiLabelClassifier) -> list[str] | None:
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
+def _configured(
+    cls: type[E], path: str | Path, config: Mapping[str, Any], replace: Mapping[str, Any]
+) -> E:
+    """An estimator with the stored parameters, or those given in their place, checked."""
+    stored = entry_of(config, "parameters", dict, path)
+    for name in stored:
+        if name not in cls._get_param_names():
+            raise SettingError(
+                f"{Path(path) / CONFIG}, written by lossnet {config.get('lossnet')}, has the "
+                f"unknown parameter {name!r}"
+            )
+    parameters = {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
+    model = cls(**{**parameters, **replace})
+    nets = entry_of(config, "nets", list, path)
+    needed = {"method", "refine", *(model._factory_of(name) for name in nets)}
+    for name, was in entry_of(config, "objects", dict, path).items():
+        if name in needed and name not in replace:
+            raise SettingError(
+                f"the model in {path} was made with {name}={was}, which is not stored; pass the "
+                f"same one: load(..., {name}=...)"
+            )
+        if name not in replace:
+            warnings.warn(
+                f"{name}={was} of the model in {path} is not stored; predictions do not need it, "
+                f"but set {name} before you fit again",
+                stacklevel=4,
+            )
+    try:
+        model.method_ = assembled(model.method, model.method_params)
+        check_device(model.device)
+    except SettingError as error:
+        raise SettingError(f"cannot load the model in {path}: {error}") from error
+    return model
 
 
-def _checksum(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _filled(
+    model: LossnetEstimator, name: str, tensors: Mapping[str, Tensor], path: str | Path
+) -> nn.Module:
+    """The net of that name with its stored weights."""
+    prefix = f"net/{name}/"
+    state = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+    net = model._build_net(name)
+    try:
+        net.load_state_dict(state)
+    except RuntimeError as error:
+        raise DataError(
+            f"the weights in {path} do not fit the net {name!r}; where it was built by your own "
+            f"function, pass the same one to load ({error})"
+        ) from error
+    return net.eval().requires_grad_(False).to(model.device)

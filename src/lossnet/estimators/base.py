@@ -1,0 +1,237 @@
+"""What every estimator does alike: the method's parameters, training, refining, storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from lossnet.errors import SettingError
+from lossnet.estimators.settings import (
+    assembled,
+    check_choice,
+    check_device,
+    check_share,
+    check_whole,
+    describe,
+)
+from lossnet.method import Method
+from lossnet.metrics import get_metric
+from lossnet.proposals import GBI, NetOutput, Proposal, Random, Samples
+from lossnet.spaces import Space
+from lossnet.training import Checkpoint, Progress, Source, Trainer, resume, save_checkpoint
+
+#: Where ``refine`` starts from, by name.
+REFINEMENTS: dict[str, Proposal] = {
+    "net": GBI(20, 0.05, start=NetOutput()),
+    "samples": GBI(20, 0.05, start=Samples(10)),
+    "random": GBI(20, 0.1, start=Random(3)),
+}
+
+
+class LossnetEstimator(BaseEstimator):
+    """The shared part of the estimators.
+
+    A subclass stores the parameters named below in its ``__init__``, trains with
+    :meth:`_train`, and says with :meth:`_build_net`, :meth:`_pack` and :meth:`_unpack` what its
+    nets are and what else a model folder holds.
+    """
+
+    method: str | Method
+    method_params: dict[str, Any] | None
+    metric: Any
+    validation_fraction: float
+    batch_size: int
+    max_epochs: int
+    patience: int
+    refine: str | Proposal | None
+    device: str
+    random_state: int | np.random.RandomState | None
+    verbose: int
+
+    method_: Method
+    nets_: dict[str, nn.Module]
+    history_: list[dict[str, Any]]
+
+    # Parameters ------------------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of the estimator; with ``deep`` the method's own as ``method__name``."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        if deep and isinstance(self.method_params, Mapping):
+            params |= {f"method__{key}": value for key, value in self.method_params.items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``method__name=value`` sets one of the method's own."""
+        own = {key: value for key, value in params.items() if not key.startswith("method__")}
+        super().set_params(**own)
+        nested = {k.removeprefix("method__"): v for k, v in params.items() if k not in own}
+        if nested:
+            if self.method_params is not None and not isinstance(self.method_params, Mapping):
+                raise SettingError(f"method_params is {self.method_params!r}; give a dict or None")
+            self.method_params = {**(self.method_params or {}), **nested}
+        return self
+
+    def _check_training_settings(self) -> Method:
+        """Raise on settings that cannot work, before any data is looked at; the method."""
+        method = assembled(self.method, self.method_params)
+        for name in ("batch_size", "max_epochs", "patience"):
+            check_whole(name, getattr(self, name))
+        check_share("validation_fraction", self.validation_fraction)
+        get_metric(self.metric)
+        check_device(self.device)
+        self._refinement(method, method.nets)
+        return method
+
+    def _seed(self) -> int:
+        """The seed of a fit: the ``random_state`` itself, or a number drawn from it."""
+        drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return int(self.random_state) if isinstance(self.random_state, Integral) else drawn
+
+    # Training --------------------------------------------------------------------------------
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the estimator as it was, fitted or not, where the block fails."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _check_resume(self, checkpoint: str | Path | None, wanted: bool) -> None:
+        if wanted and checkpoint is None:
+            raise SettingError("resume_from_checkpoint needs the file: give checkpoint= as well")
+        if wanted and not isinstance(self.random_state, Integral):
+            raise SettingError(
+                f"random_state is {self.random_state!r}; resuming needs the whole number that "
+                "training was started with"
+            )
+
+    def _train(
+        self,
+        space: Space,
+        data: Source,
+        *,
+        validation: Source | None,
+        score: Callable[[Proposal], float] | None,
+        seed: int,
+        data_digest: str,
+        checkpoint: str | Path | None = None,
+        resume_from_checkpoint: bool = False,
+    ) -> None:
+        """Run ``method_`` on ``nets_`` and freeze them; sets ``history_``."""
+        trainer = Trainer(
+            self.method_,
+            self.nets_,
+            space,
+            data,
+            score=score,
+            validation=validation,
+            batch_size=min(self.batch_size, len(data)),
+            max_epochs=self.max_epochs,
+            patience=self.patience,
+            seed=seed,
+        )
+        if self.verbose:
+            trainer.callbacks.append(Progress(get_metric(self.metric).name))
+        if checkpoint is not None:
+            free = {"device", "random_state", "refine", "verbose"}
+            params = self.get_params(deep=False)
+            settings = {key: describe(v) for key, v in params.items() if key not in free}
+            settings |= {"seed": seed, "data": data_digest}
+            if resume_from_checkpoint:
+                resume(checkpoint, trainer, settings)
+            else:
+                # Now rather than after an epoch: a file that cannot be written is found first.
+                save_checkpoint(checkpoint, trainer, settings)
+            trainer.callbacks.append(Checkpoint(checkpoint, settings))
+        self.history_ = trainer.run()
+        for net in self.nets_.values():
+            net.eval().requires_grad_(False)
+
+    # Predicting ------------------------------------------------------------------------------
+
+    def _proposal(self) -> Proposal:
+        """What predicts: the method's own proposal, or the refinement asked for."""
+        return self._refinement(self.method_, self.nets_) or self.method_.predict
+
+    def _refinement(self, method: Method, nets: Any) -> Proposal | None:
+        if self.refine is None:
+            return None
+        if isinstance(self.refine, str):
+            check_choice("refine", self.refine, REFINEMENTS)
+            proposal = REFINEMENTS[self.refine]
+        elif isinstance(getattr(self.refine, "nets", None), frozenset):
+            proposal = self.refine
+        else:
+            raise SettingError(
+                f"refine is {self.refine!r}; give {', '.join(map(repr, REFINEMENTS))}, a GBI or "
+                "None"
+            )
+        if proposal.needs_target:
+            raise SettingError("refine needs the truth, which predictions have not: drop its cost")
+        if missing := proposal.nets - set(nets):
+            raise SettingError(
+                f"refine needs the net {sorted(missing)[0]!r}, which {method.name!r} does not "
+                "train or which was not kept; take a method with a loss-net, or refine=None"
+            )
+        return proposal
+
+    # Storage ---------------------------------------------------------------------------------
+
+    def _build_net(self, name: str, seed: int = 0) -> nn.Module:
+        """A new net of the fitted sizes."""
+        raise NotImplementedError
+
+    def _factory_of(self, net: str) -> str:
+        """The parameter that may hold a user's own function for a net."""
+        raise NotImplementedError
+
+    def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Tensors and readable facts that a model folder holds beside the nets."""
+        raise NotImplementedError
+
+    def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        """Take up what :meth:`_pack` gave."""
+        raise NotImplementedError
+
+    def save(self, path: str | Path, *, keep_energy: bool = True) -> Path:
+        """Write the fitted model to a folder: config, weights and label names; no pickle.
+
+        A folder that holds a model is written over; it holds the old or the new model at any
+        moment.
+
+        Args:
+            path: the folder.
+            keep_energy: keep the nets that predictions do not need, to refine with later.
+        """
+        from lossnet.estimators.storage import save
+
+        check_is_fitted(self, "nets_")
+        return save(self, path, keep_energy=keep_energy)
+
+    @classmethod
+    def load(cls, path: str | Path, **replace: Any) -> Self:
+        """Read a model that :meth:`save` wrote.
+
+        Args:
+            path: the folder.
+            replace: parameters in place of the stored ones, ``device`` or ``refine`` for
+                instance; those that are objects of your own (``task_net``, ``energy_net``, a
+                ``Method``) are not stored and must be given.
+        """
+        from lossnet.estimators.storage import load
+
+        return load(cls, path, replace)

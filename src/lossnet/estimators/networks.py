@@ -1,0 +1,60 @@
+"""The nets of a method, built and tried out before training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from lossnet.context import stream_seed
+from lossnet.errors import SettingError
+
+NetFactory = Callable[[int, int], nn.Module]
+
+
+def build_net(name: str, make: Callable[[], Any], *, seed: int = 0) -> nn.Module:
+    """A net from a random stream of its own; torch's global generator is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(stream_seed(seed, f"weights of {name}"))
+        net = make()
+    if not isinstance(net, nn.Module):
+        raise SettingError(
+            f"the function for the net {name!r} gave {type(net).__name__}; expected a "
+            "torch.nn.Module"
+        )
+    return net
+
+
+def try_task_net(name: str, net: nn.Module, x: torch.Tensor, outputs: tuple[int, ...]) -> None:
+    """Raise unless the net turns inputs ``x`` into logits of shape ``(len(x), *outputs)``."""
+    logits = _run(name, net, lambda: net(x))
+    _check_shape(f"the net {name!r} gives", logits, (len(x), *outputs))
+
+
+def try_energy(name: str, net: Any, x: torch.Tensor, outputs: tuple[int, ...]) -> None:
+    """Raise unless the energy gives K candidates of each row of ``x`` energies ``(K, B)``."""
+    if not hasattr(net, "encode"):
+        raise SettingError(
+            f"the net {name!r} is a {type(net).__name__} without encode(x); derive it from "
+            "lossnet.energies.Energy"
+        )
+    y = torch.zeros(2, len(x), *outputs, device=x.device)
+    energies = _run(name, net, lambda: net(net.encode(x, None), y, None))
+    _check_shape(f"the energy {name!r} gives two candidates", energies, (2, len(x)))
+
+
+def _run(name: str, net: nn.Module, call: Callable[[], Any]) -> Any:
+    net.eval()
+    try:
+        with torch.no_grad():
+            return call()
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise SettingError(f"the net {name!r} cannot be run on the input: {error}") from error
+
+
+def _check_shape(what: str, value: Any, expected: tuple[int, ...]) -> None:
+    found = tuple(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
+    if found != expected:
+        raise SettingError(f"{what} {found}; expected a tensor of shape {expected}")
