@@ -1,4 +1,4 @@
-"""Speed as ratios, measured in one run on one thread: ``OMP_NUM_THREADS=1 python benchmarks/speed.py``.
+"""Speed as ratios, in one run on one thread: ``OMP_NUM_THREADS=1 python benchmarks/speed.py``.
 
 Steps on data of bibtex's shape (1,836 binary features, 159 labels, batch 32): a bare PyTorch loop
 with a fused optimiser, the library's cross-entropy and seal-nce; prediction on 1,499 rows. Timings

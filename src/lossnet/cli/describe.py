@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the description."""
-    from lossnet.cli.sources import has_parts
+    from lossnet.cli.parts import has_parts
     from lossnet.cli.text import aligned
     from lossnet.data import load, load_splits
 

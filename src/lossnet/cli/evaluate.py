@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     """Load model and data, print the metrics."""
     from lossnet.cli.folder import load_model
     from lossnet.cli.measure import measure, threshold_text
-    from lossnet.cli.sources import load_labelled
+    from lossnet.cli.rows import load_labelled
     from lossnet.cli.text import metrics_table
 
     model, known = load_model(args.model)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lossnet.errors import DataError, LossnetError, SettingError
+from lossnet.errors import DataError, SettingError
 from lossnet.files import read_json, write_json, write_text
 
 if TYPE_CHECKING:
-    from lossnet.cli.sources import Known
+    from lossnet.cli.rows import Known
     from lossnet.data import Splits
     from lossnet.estimators import MultiLabelClassifier
 
-CHECKPOINT, METRICS, DATA = "checkpoint.safetensors", "metrics.json", "data.json"
+CONFIG, CHECKPOINT = "config.json", "checkpoint.safetensors"
+METRICS, DATA = "metrics.json", "data.json"
 
 
 @contextlib.contextmanager
@@ -57,17 +58,17 @@ def check_unused(folder: Path, *, overwrite: bool, resume: bool) -> None:
 
 def holds_model(folder: Path) -> bool:
     """Whether a model folder lies there, whole or damaged."""
-    return any((folder / name).exists() for name in ("config.json", "weights.safetensors"))
+    return (folder / CONFIG).exists()
 
 
 def check_finished(folder: Path, model: MultiLabelClassifier) -> None:
     """Refuse to call a run finished that was made with other settings."""
-    config = read_json(folder / "config.json")
+    from lossnet.cli.settings import plain_params
+
+    config = read_json(folder / CONFIG)
     stored = config.get("parameters", {}) if isinstance(config, dict) else {}
-    wanted = json.loads(json.dumps(model._readable_params()))
-    changed = sorted(
-        key for key in {*stored, *wanted} if key != "verbose" and stored.get(key) != wanted.get(key)
-    )
+    wanted = plain_params(model)
+    changed = sorted(k for k in wanted if k != "verbose" and stored.get(k) != wanted[k])
     if changed:
         raise SettingError(
             f"{folder} holds a finished run with other settings ({', '.join(changed)} differ); "
@@ -76,10 +77,11 @@ def check_finished(folder: Path, model: MultiLabelClassifier) -> None:
 
 
 def save_data(folder: Path, splits: Splits, source: str, labels: Any) -> None:
-    """Write what the model must know of its data: names, and which part it was trained on."""
+    """Write what the model saved there must know of its data: names, and its training part."""
     write_json(
         folder / DATA,
         {
+            "model": _digest(folder / CONFIG),
             "source": source,
             "name": splits.name,
             "rows": {part: data.n_rows for part, data in splits.parts()},
@@ -92,13 +94,13 @@ def save_data(folder: Path, splits: Splits, source: str, labels: Any) -> None:
 
 def load_model(path: str | Path) -> tuple[MultiLabelClassifier, Known]:
     """A trained model and what it knows of its data."""
-    from lossnet.cli.sources import Known
+    from lossnet.cli.rows import Known
     from lossnet.estimators import MultiLabelClassifier
 
     folder = Path(path)
     if not folder.is_dir():
         raise DataError(f"{folder} is not a model folder: it does not exist or is a file")
-    if not (folder / "config.json").exists():
+    if not (folder / CONFIG).exists():
         unfinished = (folder / CHECKPOINT).exists()
         raise DataError(
             f"{folder} holds {'an unfinished run' if unfinished else 'no model'}; "
@@ -110,20 +112,27 @@ def load_model(path: str | Path) -> tuple[MultiLabelClassifier, Known]:
         return model, Known(names, int(model.n_features_in_))
     data = read_json(folder / DATA)
     try:
+        if data["model"] != _digest(folder / CONFIG):
+            raise DataError(
+                f"{folder / DATA} does not belong to the model beside it; finish the run with "
+                "lossnet train --resume, or train again"
+            )
         features = [str(name) for name in data["features"]]
         # Label numbers of svmlight files need no telling; a count would be told by the rows.
         given = names if data["labels_given"] and not all(n.isdecimal() for n in names) else None
         known = Known(names, int(model.n_features_in_), features, given, data["train_checksum"])
     except (KeyError, TypeError) as error:
         raise DataError(f"{folder / DATA} is damaged ({error}); train again") from error
-    if len(features) != model.n_features_in_:
-        raise LossnetError(f"{folder / DATA} does not belong to the model beside it; train again")
     return model, known
 
 
 def finish(folder: Path) -> None:
     """Remove the checkpoint, and what a killed run may have left half-written."""
     (folder / CHECKPOINT).unlink(missing_ok=True)
-    for name in (CHECKPOINT, METRICS, DATA, "config.json", "weights.safetensors"):
-        for left in folder.glob(f".{name}.*"):
+    for name in ("checkpoint", "config", "data", "history", "labels", "metrics", "weights"):
+        for left in folder.glob(f".{name}*.*"):
             left.unlink(missing_ok=True)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

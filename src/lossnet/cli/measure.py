@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def threshold_text(threshold: Any) -> str:
 
 
 def record_run(
-    folder: str,
+    folder: str | Path,
     model: MultiLabelClassifier,
     splits: Splits,
     settings: Settings,
@@ -81,11 +82,11 @@ def record_run(
 
 def configuration(model: MultiLabelClassifier, part: str) -> dict[str, Any]:
     """Every setting that could change a result, defaults too, and the part it is measured on."""
+    from lossnet.cli.settings import plain_params
     from lossnet.recipes import defaults
 
-    own = {
-        k: v for k, v in model._readable_params().items() if k not in ("random_state", "verbose")
-    }
+    free = ("device", "random_state", "verbose")
+    own = {key: value for key, value in plain_params(model).items() if key not in free}
     if isinstance(model.method, str):
         own["method_params"] = {**defaults(model.method), **(model.method_params or {})}
     return {**own, "measured_on": part}

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load model and data, write the predictions whole or not at all."""
     from lossnet.cli.folder import load_model
-    from lossnet.cli.sources import load_unlabelled
+    from lossnet.cli.rows import load_unlabelled
     from lossnet.files import write_text
     from lossnet.metrics import apply_threshold
 

@@ -8,7 +8,7 @@ samples: 40}``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,7 +70,7 @@ def resolve(
         values["method"] = method
     if seed is not None:
         values["seed"] = seed
-    name = values.pop("method", None) or _estimator_default("method")
+    name = values.pop("method", None) or _defaults()["method"]
     if name not in RECIPES:
         raise unknown("method", str(name), RECIPES)
     number = values.pop("seed", 0)
@@ -81,28 +81,23 @@ def resolve(
         if key not in defaults(name):
             raise unknown(f"parameter of {name}", key, defaults(name))
     rest = {k: v for k, v in values.items() if not k.startswith("method.")}
-    settings = Settings(name, own, check_parameters(rest, method=name), number)
+    check_names(rest, method=name)
+    settings = Settings(name, own, rest, number)
     settings.estimator()
     return settings
 
 
-def check_parameters(values: Mapping[str, Any], *, method: str) -> dict[str, Any]:
-    """The estimator's parameters, each known and of a type it takes."""
-    from lossnet.cli.types import describe, fits
+def check_names(names: Iterable[str], *, method: str) -> None:
+    """Raise on a name that is no parameter of the estimator."""
     from lossnet.recipes import defaults
 
-    hints = _hints()
-    for key, value in values.items():
-        if key not in hints:
-            if key in defaults(method):
-                raise SettingError(f"{key} is a parameter of {method}: write method.{key}")
-            raise unknown("setting", key, [*hints, "method", "seed"])
-        if not fits(value, hints[key]):
-            example = _estimator_default(key)
-            raise SettingError(
-                f"{key} is {value!r}; give {describe(hints[key])}, such as {_shown(example)}"
-            )
-    return dict(values)
+    known = sorted(set(_defaults()) - ELSEWHERE)
+    for name in names:
+        if name in known:
+            continue
+        if name in defaults(method):
+            raise SettingError(f"{name} is a parameter of {method}: write method.{name}")
+        raise unknown("setting", name, [*known, "method", "seed"])
 
 
 def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
@@ -178,25 +173,16 @@ def _numbers(value: Any) -> Any:
     return value
 
 
-def _hints() -> dict[str, Any]:
-    """The types of the estimator's parameters that can be set here."""
-    from typing import get_type_hints
-
-    from lossnet.estimators import MultiLabelClassifier
-
-    hints = get_type_hints(MultiLabelClassifier.__init__)
-    return {k: v for k, v in hints.items() if k not in ELSEWHERE and k != "return"}
-
-
-def _estimator_default(key: str) -> Any:
+def _defaults() -> dict[str, Any]:
+    """The estimator's parameters and their defaults."""
     import inspect
 
     from lossnet.estimators import MultiLabelClassifier
 
-    return inspect.signature(MultiLabelClassifier).parameters[key].default
+    signature = inspect.signature(MultiLabelClassifier)
+    return {name: parameter.default for name, parameter in signature.parameters.items()}
 
 
-def _shown(value: Any) -> str:
-    if value is None:
-        return "null"
-    return json.dumps(list(value) if isinstance(value, tuple) else value)
+def plain_params(model: MultiLabelClassifier) -> dict[str, Any]:
+    """The estimator's parameters as JSON gives them back."""
+    return dict(json.loads(json.dumps(model.get_params(deep=False), default=str)))

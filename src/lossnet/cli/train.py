@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check everything that can be checked, train, save, measure."""
     from lossnet.cli import folder as place
+    from lossnet.cli.parts import load_parts
     from lossnet.cli.settings import resolve
-    from lossnet.cli.sources import load_parts
 
     settings = resolve(config=args.config, pairs=args.settings, method=args.method, seed=args.seed)
     say = (lambda *text: None) if args.quiet else print
@@ -66,9 +66,8 @@ def run(args: argparse.Namespace) -> int:
             checkpoint.unlink(missing_ok=True)
         model = settings.estimator(verbose=0 if args.quiet else 1)
         _fit(model, splits, checkpoint, args)
-        model.label_names_ = list(splits.train.label_names)
-        place.save_data(out, splits, args.data, args.labels)
         model.save(out)
+        place.save_data(out, splits, args.data, args.labels)
         report = _measure(model, splits, settings, out)
         if args.results:
             _record(args, model, splits, settings, report)
@@ -80,16 +79,12 @@ def run(args: argparse.Namespace) -> int:
 def _fit(
     model: MultiLabelClassifier, splits: Splits, checkpoint: Path, args: argparse.Namespace
 ) -> None:
-    held_out = splits.validation
+    from lossnet.cli.parts import fit
+
+    # A run that was killed before its first checkpoint starts again.
+    resume = args.resume and checkpoint.exists()
     try:
-        model.fit(
-            splits.train.X,
-            splits.train.Y,
-            validation_data=None if held_out is None else (held_out.X, held_out.Y),
-            checkpoint=checkpoint,
-            # A run that was killed before its first checkpoint starts again.
-            resume_from_checkpoint=args.resume and checkpoint.exists(),
-        )
+        fit(model, splits, checkpoint=checkpoint, resume_from_checkpoint=resume)
     except KeyboardInterrupt:
         if checkpoint.exists():
             again = [text for text in args.command_line if text not in ("--resume", "--overwrite")]

@@ -1,12 +1,12 @@
-"""Data for the commands: parts to train on, and rows for a trained model."""
+"""Rows for a trained model: its features and labels, found by name."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lossnet.cli.parts import has_parts
 from lossnet.errors import DataError, SettingError
 
 if TYPE_CHECKING:
@@ -15,55 +15,35 @@ if TYPE_CHECKING:
     from lossnet.data import MultiLabelData, Splits
     from lossnet.data.formats import Labels
 
-SPLITS = ("train", "validation", "test", "all")
 
+@dataclass(frozen=True)
+class Known:
+    """What a model knows of the data it was trained on.
 
-def load_parts(
-    source: str,
-    *,
-    labels: Labels = None,
-    validation: str | None = None,
-    test: str | None = None,
-) -> Splits:
-    """The parts to train, validate and test on.
-
-    A source without parts of its own is divided 60/20/20, always the same way; where validation
-    or test data are given, all its rows are for training.
+    Args:
+        label_names: its labels, in order.
+        n_features: how many features it takes.
+        feature_names: their names, None where the model was saved without them.
+        labels_option: which columns were labels, where the files do not say.
+        train_checksum: of the training part.
     """
-    from lossnet.data import Splits, load, load_files, load_splits
 
-    if validation is None and test is None:
-        return load_splits(source, labels=labels)
-    given = {"validation": validation, "test": test}
-    if has_parts(source):
-        own = load_splits(source, labels=labels)
-        parts = {"validation": own.validation, "test": own.test}
-        for part, other in given.items():
-            if other is not None:
-                parts[part] = _like(load(other, labels=labels), own.train, other)
-        return Splits(own.train, **parts)
-    files = [source, *(other for other in given.values() if other is not None)]
-    if all(Path(file).is_file() for file in files):
-        # Read together, so that words and missing values are coded alike.
-        train, *read = load_files(files, labels=labels)
-    else:
-        train, *read = (load(file, labels=labels) for file in files)
-    names = [part for part, other in given.items() if other is not None]
-    checked = [_like(data, train, file) for data, file in zip(read, files[1:], strict=True)]
-    return Splits(train, **dict(zip(names, checked, strict=True)))
+    label_names: list[str]
+    n_features: int
+    feature_names: list[str] | None = None
+    labels_option: list[str] | None = None
+    train_checksum: str | None = None
 
-
-def has_parts(source: str) -> bool:
-    """Whether a source itself says which rows are for training and which for testing."""
-    from lossnet.data.load import _existing
-    from lossnet.data.splits import _files
-
-    path = _existing(source)
-    if path is None:
-        return True
-    if not path.is_dir():
-        return False
-    return (path / "split.json").is_file() or "train" in _files(path)[1]
+    def features(self, data: MultiLabelData) -> list[str]:
+        """The names of the features wanted; without any of its own, the data's, if as many."""
+        if self.feature_names is not None:
+            return self.feature_names
+        if data.n_features != self.n_features:
+            raise DataError(
+                f"{data.name} has {data.n_features} features and the model was trained on "
+                f"{self.n_features}; give the columns of the training data"
+            )
+        return data.feature_names
 
 
 @dataclass(frozen=True)
@@ -127,36 +107,6 @@ def load_unlabelled(
     return Rows(X, None, split, [*data.notes, *notes])
 
 
-@dataclass(frozen=True)
-class Known:
-    """What a model knows of the data it was trained on.
-
-    Args:
-        label_names: its labels, in order.
-        n_features: how many features it takes.
-        feature_names: their names, None where the model was saved without them.
-        labels_option: which columns were labels, where the files do not say.
-        train_checksum: of the training part.
-    """
-
-    label_names: list[str]
-    n_features: int
-    feature_names: list[str] | None = None
-    labels_option: list[str] | None = None
-    train_checksum: str | None = None
-
-    def features(self, data: MultiLabelData) -> list[str]:
-        """The names of the features wanted; without any of its own, the data's, if as many."""
-        if self.feature_names is not None:
-            return self.feature_names
-        if data.n_features != self.n_features:
-            raise DataError(
-                f"{data.name} has {data.n_features} features and the model was trained on "
-                f"{self.n_features}; give the columns of the training data"
-            )
-        return data.feature_names
-
-
 def labels_like(data: MultiLabelData, known: Known, source: str) -> np.ndarray[Any, Any]:
     """``data.Y`` with the model's labels in the model's order."""
     import numpy as np
@@ -183,17 +133,6 @@ def labels_like(data: MultiLabelData, known: Known, source: str) -> np.ndarray[A
         if name in place:
             Y[:, k] = data.Y[:, place[name]]
     return Y
-
-
-def _like(data: MultiLabelData, train: MultiLabelData, source: str) -> MultiLabelData:
-    """``data`` with the columns of the training part, in its order."""
-    from lossnet.data import MultiLabelData
-    from lossnet.data.inputs import features_like
-
-    X, notes = features_like(data, train.feature_names)
-    Y = labels_like(data, Known(train.label_names, train.n_features), source)
-    names = train.feature_names, train.label_names
-    return MultiLabelData(X, Y, *names, data.name, train.parents, [*data.notes, *notes])
 
 
 def _cut_from(whole: MultiLabelData, checksum: str) -> bool:

@@ -1,0 +1,221 @@
+"""Every method on real multi-label data, from search to table.
+
+    python benchmarks/multilabel.py search --data bibtex cal500     # the same trials a method
+    python benchmarks/multilabel.py final --data bibtex --seeds 3   # the best trial, on new seeds
+    python benchmarks/multilabel.py table                           # what the store holds
+
+``search`` fits one seed of every trial in :data:`TRIALS` and records its validation metric;
+``final`` takes each method's best trial on that data set, or the library's defaults where none
+was searched, and measures the test part. Runs that are in the store are not done again, so all of
+it may be stopped and taken up. Data is found at ``../shared/data/mlc`` or ``$LOSSNET_DATA/mlc``;
+every method has the same network, epochs, patience and threshold tuning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from lossnet import MultiLabelClassifier
+from lossnet.data import Splits, load_splits
+from lossnet.metrics import evaluate
+from lossnet.recipes import RECIPES, defaults
+from lossnet.reports import Run, find, has, record, summarise
+
+DATA = Path(os.environ.get("LOSSNET_DATA", Path(__file__).parents[2] / "shared" / "data")) / "mlc"
+ALL_SETS = ["bibtex", "cal500", "genbase", "delicious", "spo_fun", "enron", "medical"]
+
+#: The same for every method.
+NETWORK: dict[str, Any] = {
+    "hidden": [400, 400],
+    "dropout": 0.5,
+    "global_hidden": 200,
+    "batch_size": 32,
+    "max_epochs": 100,
+    "patience": 12,
+}
+
+#: Four trials a method, the first its defaults; around the best of seal_best_hparams.json.
+TRIALS: dict[str, list[dict[str, Any]]] = {
+    "cross-entropy": [{}, {"task_lr": 1e-3}, {"task_lr": 5e-3}, {"weight_decay": 1e-2}],
+    "task-ranking": [{}, {"task_lr": 1e-3}, {"samples": 60}, {"task_lr": 5e-3}],
+    "spen": [{}, {"energy_lr": 2e-5}, {"energy_lr": 5e-4}, {"gbi_lr": 0.05}],
+    "spen-e2e": [{}, {"energy_lr": 1e-4}, {"gbi_lr": 0.3}, {"gbi_steps": 10}],
+    "dvn": [{}, {"energy_lr": 2e-3}, {"gbi_lr": 0.1}, {"weight_decay": 6e-2}],
+    "nce-energy": [{}, {"gbi_lr": 0.02}, {"energy_lr": 2e-4}, {"start": "random"}],
+    "seal-static-margin": [{}, {"energy_weight": 0.1}, {"energy_weight": 1.0}, {"task_lr": 1e-3}],
+    "seal-static-regression": [
+        {},
+        {"energy_weight": 1.0},
+        {"energy_weight": 5.0},
+        {"task_lr": 1e-3},
+    ],
+    "seal-static-nce": [{}, {"energy_weight": 0.1}, {"energy_weight": 3.0}, {"task_lr": 1e-3}],
+    "seal-margin": [{}, {"energy_weight": 0.1}, {"energy_weight": 1.0}, {"task_lr": 1e-3}],
+    "seal-regression": [{}, {"energy_weight": 3.0}, {"energy_weight": 10.0}, {"energy_lr": 3e-3}],
+    "seal-regression-s": [{}, {"energy_weight": 10.0}, {"std": 2.0}, {"energy_lr": 3e-3}],
+    "seal-nce": [{}, {"energy_weight": 1.0}, {"energy_weight": 6.0}, {"energy_lr": 1e-3}],
+    "seal-ranking": [{}, {"energy_weight": 1.0}, {"energy_weight": 6.0}, {"energy_lr": 1e-3}],
+}
+
+_LOADED: dict[str, tuple[Splits, str]] = {}
+
+
+def data(name: str) -> tuple[Splits, str]:
+    """A data set's parts and the checksum of its training rows."""
+    if name not in _LOADED:
+        splits = load_splits(DATA / name)
+        _LOADED[name] = splits, splits.train.checksum()
+    return _LOADED[name]
+
+
+def configuration(method: str, trial: dict[str, Any]) -> dict[str, Any]:
+    """Everything a run is made of but data and seed, the method's defaults written out."""
+    return {**NETWORK, "method_params": {**defaults(method), **trial}}
+
+
+def run(
+    arguments: argparse.Namespace,
+    name: str,
+    method: str,
+    trial: dict[str, Any],
+    seed: int,
+    tag: str,
+) -> None:
+    """Fit and record one run, unless the store holds it."""
+    settings = configuration(method, trial)
+    splits, checksum = data(name)
+    key = {
+        "data": name,
+        "method": method,
+        "seed": seed,
+        "configuration": {**settings, "stage": tag},
+    }
+    if has(arguments.results, **key, data_checksum=checksum):
+        return
+    assert splits.validation is not None
+    assert splits.test is not None
+    began = time.perf_counter()
+    model = MultiLabelClassifier(method, random_state=seed, **settings)
+    model.fit(
+        splits.train.X, splits.train.Y, validation_data=(splits.validation.X, splits.validation.Y)
+    )
+    seconds = time.perf_counter() - began
+    metrics = {"epochs": len(model.history_), "threshold": model.threshold_}
+    metrics |= measured(model, splits.validation, "validation ")
+    if tag == "final":
+        metrics |= measured(model, splits.test, "")
+    record(
+        arguments.results,
+        command=" ".join(["python", *sys.argv]),
+        data_checksum=checksum,
+        metrics=metrics,
+        seconds=seconds,
+        tags=[tag],
+        **key,
+    )
+    shown = metrics.get("example-f1", metrics["validation example-f1"])
+    print(
+        f"{tag} {name} {method} {trial} seed {seed}: {100 * shown:.2f} in {seconds:.0f} s",
+        flush=True,
+    )
+
+
+def measured(model: MultiLabelClassifier, part: Any, prefix: str) -> dict[str, float]:
+    """All metrics of a part at the tuned threshold, and those that depend on it at 0.5."""
+    proba = model.predict_proba(part.X)
+    tuned = evaluate(part.Y, proba, model.threshold_)
+    fixed = evaluate(part.Y, proba, 0.5)
+    return {f"{prefix}{key}": value for key, value in tuned.items()} | {
+        f"{prefix}{key} at 0.5": value for key, value in fixed.items() if key != "map"
+    }
+
+
+def best_trial(arguments: argparse.Namespace, name: str, method: str) -> dict[str, Any]:
+    """Parameters of the method's best search run on this data, or none: its defaults."""
+    runs = find(arguments.results, data=name, method=method, tags="search")
+    if not runs:
+        return {}
+    best = max(runs, key=lambda run: run.metrics["validation example-f1"] or 0.0)
+    return dict(best.configuration["method_params"])
+
+
+def search(arguments: argparse.Namespace) -> None:
+    """One seed of every trial."""
+    for name in arguments.data:
+        for method in arguments.methods:
+            for trial in TRIALS[method]:
+                run(arguments, name, method, trial, arguments.first_seed, "search")
+
+
+def final(arguments: argparse.Namespace) -> None:
+    """The best trial of every method on several seeds, seed by seed."""
+    for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
+        for name in arguments.data:
+            for method in arguments.methods:
+                trial = {} if arguments.defaults else best_trial(arguments, name, method)
+                run(arguments, name, method, trial, seed, "final")
+
+
+COLUMNS = ("example-f1", "example-f1 at 0.5", "subset-accuracy", "map")
+
+
+def table(arguments: argparse.Namespace) -> None:
+    """Tables of the final runs, one a data set, with the gain over cross-entropy."""
+    for name in arguments.data:
+        runs = find(arguments.results, data=name, tags=["final", "baseline"])
+        if runs:
+            print(f"\n### {name}\n")
+            print(one_table(runs))
+
+
+def one_table(runs: list[Run]) -> str:
+    """Mean ± deviation over seeds; the gains are differences of means."""
+    by_method: dict[str, list[Run]] = {}
+    for one in runs:
+        by_method.setdefault(one.method, []).append(one)
+    order = [m for m in RECIPES if m in by_method] + [m for m in by_method if m not in RECIPES]
+    lines = [
+        "| method | n | F1 tuned | F1 at 0.5 | exact match | MAP | gain tuned | gain at 0.5 "
+        "| seconds |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    base = by_method.get("cross-entropy", [])
+    for method in order:
+        members = by_method[method]
+        cells = [summarise([one.metrics.get(key) for one in members]) for key in COLUMNS]
+        gains = [_gain(members, base, key) for key in COLUMNS[:2]]
+        seconds = summarise([one.seconds for one in members], percent=False, digits=0)
+        lines.append("| " + " | ".join([method, str(len(members)), *cells, *gains, seconds]) + " |")
+    return "\n".join(lines)
+
+
+def _gain(runs: list[Run], base: list[Run], key: str) -> str:
+    if not base or runs[0].method == "cross-entropy":
+        return ""
+    values, reference = ([one.metrics[key] or 0.0 for one in group] for group in (runs, base))
+    return f"{100 * (sum(values) / len(values) - sum(reference) / len(reference)):+.1f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["search", "final", "table"])
+    parser.add_argument("--data", nargs="+", default=ALL_SETS)
+    parser.add_argument("--methods", nargs="+", default=list(TRIALS), choices=list(TRIALS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--defaults", action="store_true", help="measure the defaults instead")
+    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    {"search": search, "final": final, "table": table}[arguments.what](arguments)
+
+
+if __name__ == "__main__":
+    main()

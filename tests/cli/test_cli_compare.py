@@ -1,0 +1,61 @@
+"""lossnet compare: a table from a store that grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_helpers import Result, one_line
+
+from lossnet import MultiLabelClassifier
+from lossnet.reports import find
+
+Run = Callable[..., Result]
+SMALL = ["--set", "max_epochs=1", "hidden=[8]", "global_hidden=4", "--quiet"]
+
+
+def test_trains_only_what_the_store_lacks(
+    lossnet: Run, csv_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted = []
+    plain = MultiLabelClassifier.fit
+
+    def count(self: MultiLabelClassifier, *args: object, **options: object) -> object:
+        fitted.append((self.method, self.random_state))
+        return plain(self, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(MultiLabelClassifier, "fit", count)
+    out = tmp_path / "report"
+    more = [*SMALL, "--set", "seal-nce.samples=5"]
+    command = ["compare", csv_file, "--methods", "cross-entropy,seal-nce", "--out", out, *more]
+    result = lossnet(*command, "--seeds", "2")
+    assert result.code == 0, result.err
+    assert len(fitted) == 4
+    assert "(n=2)" in result.out
+    report = (out / "report.md").read_text()
+    assert "| seal-nce |" in report
+    assert "samples=5" in report
+    assert {run.seed for run in find(out / "results", method="seal-nce")} == {0, 1}
+
+    again = lossnet(*command, "--seeds", "2")
+    assert len(fitted) == 4
+    assert again.out == result.out
+    assert "(n=3)" in lossnet(*command, "--seeds", "0,1,7").out
+    assert fitted[4:] == [("cross-entropy", 7), ("seal-nce", 7)]
+    # Another setting is another run, and the table holds only the runs asked for.
+    assert "(n=1)" in lossnet(*command, "--seeds", "1", "--set", "max_epochs=2").out
+    assert len(fitted) == 8
+
+
+def test_mistakes(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
+    out = ["--out", tmp_path / "report"]
+    one = ["compare", csv_file, *out, "--methods"]
+    assert "did you mean 'seal-nce'?" in one_line(lossnet(*one, "seal-nec"))
+    assert "names no method" in one_line(lossnet(*one, ","))
+    assert "--seeds x" in one_line(lossnet(*one, "dvn", "--seeds", "x"))
+    assert "--seeds 0" in one_line(lossnet(*one, "dvn", "--seeds", "0"))
+    message = one_line(lossnet(*one, "dvn", "--set", "seal-nce.samples=3"))
+    assert "not among --methods" in message
+    assert "unknown parameter of dvn" in one_line(lossnet(*one, "dvn", "--set", "dvn.samples=3"))
+    assert not (tmp_path / "report").exists()

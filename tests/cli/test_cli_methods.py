@@ -1,0 +1,47 @@
+"""lossnet methods and lossnet describe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_helpers import Result
+
+from lossnet.recipes import RECIPES, defaults, summary
+
+Run = Callable[..., Result]
+
+
+def test_every_method_has_a_line(lossnet: Run) -> None:
+    lines = lossnet("methods").out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == list(RECIPES)
+    for line, name in zip(lines[1:], RECIPES, strict=True):
+        assert summary(name) in line
+        assert ("task-net, one pass" in line) != ("energy, " in line.split("task-net")[0][60:])
+
+
+@pytest.mark.parametrize("name", ["cross-entropy", "dvn", "seal-nce", "seal-static-nce"])
+def test_one_method_with_its_parameters(lossnet: Run, name: str) -> None:
+    text = lossnet("methods", name).out
+    for key, value in defaults(name).items():
+        assert any(line.split() == [key, str(value)] for line in text.splitlines())
+    assert "Eq." in text
+
+
+def test_describe(lossnet: Run, tmp_path: Path) -> None:
+    Y = np.array([[1, 1, 0]] * 10 + [[0, 0, 1]] * 30)
+    path = tmp_path / "toy.npz"
+    np.savez(path, X=np.ones((40, 4)), Y=Y, label_names=["sun", "warm", "rain"])
+    text = lossnet("describe", path).out
+    assert "cardinality  1.250 labels a row" in text
+    assert "label sets   2 distinct" in text
+    assert "density      0.4167" in text
+    rows = [line.split() for line in text.splitlines()]
+    assert ["rain", "30", "75.0", "%"] in rows
+    assert ["sun", "warm", "10", "4.00"] in rows  # p(a, b) / (p(a) p(b)) = .25 / .25²
+
+
+def test_describe_shows_parts(lossnet: Run) -> None:
+    assert "train," in lossnet("describe", "digits-completion").out

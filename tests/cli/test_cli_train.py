@@ -1,0 +1,196 @@
+"""lossnet train: what it writes, what it refuses, and how settings reach it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_helpers import SMALL, Result, one_line, write_csv
+
+from lossnet.reports import find
+
+Run = Callable[..., Result]
+
+
+def config_of(model: Path) -> dict[str, object]:
+    parameters: dict[str, object] = json.loads((model / "config.json").read_text())["parameters"]
+    return parameters
+
+
+def test_writes_a_model_and_its_metrics(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "a"
+    result = lossnet("train", csv_file, "--out", out, *SMALL[:-1], "--results", tmp_path / "store")
+    assert result.code == 0
+    assert "24 train, 8 validation, 8 test rows" in result.out
+    assert not list(out.glob("*checkpoint*"))
+    assert not list(out.glob(".*"))
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert set(metrics["test"]) == {"at threshold", "at 0.5"}
+    (run,) = find(tmp_path / "store")
+    assert run.metrics["example-f1"] == metrics["test"]["at threshold"]["example-f1"]
+    assert run.metrics["example-f1@0.5"] == metrics["test"]["at 0.5"]["example-f1"]
+    assert run.command.startswith("lossnet train")
+    assert run.configuration["method_params"]["samples"] > 0
+
+
+def test_settings_from_file_and_command_line(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
+    config = tmp_path / "run.yaml"
+    config.write_text(
+        "method: {name: seal-nce, samples: 7, energy_lr: 1e-3}\n"
+        "seed: 5\nmax_epochs: 9\nhidden: [8]\n"
+    )
+    out = tmp_path / "a"
+    more = ["--set", "max_epochs=1", "method.samples=3", "--quiet"]
+    assert lossnet("train", csv_file, "--out", out, "--config", config, *more).code == 0
+    parameters = config_of(out)
+    assert parameters["max_epochs"] == 1
+    assert parameters["method_params"] == {"samples": 3, "energy_lr": 0.001}
+    assert parameters["random_state"] == 5
+
+    flat = tmp_path / "run.json"
+    flat.write_text(json.dumps({"method": "seal-nce", "method.samples": 3, "max_epochs": 1}))
+    out = tmp_path / "b"
+    more = ["--method", "seal-ranking", "--seed", "2", "--set", "hidden=[8]", "--quiet"]
+    assert lossnet("train", csv_file, "--out", out, "--config", flat, *more).code == 0
+    assert config_of(out)["method"] == "seal-ranking"
+    assert config_of(out)["random_state"] == 2
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("max_epoch=3", "did you mean 'max_epochs'?"),
+        ("method.sampels=3", "did you mean 'samples'?"),
+        ("samples=3", "write method.samples"),
+        ("max_epochs=two", "max_epochs is 'two'"),
+        ("max_epochs=0", "max_epochs is 0"),
+        ("hidden=3", "hidden is 3"),
+        ("method.samples=1.5", "samples of seal-nce is 1.5"),
+        ("threshold=tuend", "did you mean 'tuned'?"),
+        ("metric=exmaple-f1", "did you mean 'example-f1'?"),
+        ("method.energy_lr=-1", "learning rate is -1"),
+        ("random_state=3", "unknown setting 'random_state'"),
+        ("seed=x", "seed is 'x'"),
+        ("nonsense", "expected KEY=VALUE"),
+        ("hidden=[8", "not valid YAML"),
+    ],
+)
+def test_settings_are_checked_before_the_data(
+    lossnet: Run, tmp_path: Path, setting: str, message: str
+) -> None:
+    out = tmp_path / "runs" / "a"
+    result = lossnet("train", tmp_path / "no-such.csv", "--out", out, "--set", setting)
+    assert message in one_line(result)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.yaml", "max_epoch: 3", "did you mean 'max_epochs'?"),
+        ("a.yaml", "method: {name: seal-nce, sampels: 3}", "did you mean 'samples'?"),
+        ("a.yaml", "- 1", "settings by name"),
+        ("a.json", "{", "not valid JSON"),
+        ("a.toml", "", "ends in .yaml or .json"),
+    ],
+)
+def test_config_files_are_checked(
+    lossnet: Run, tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    result = lossnet("train", "ising", "--out", tmp_path / "a", "--config", tmp_path / name)
+    assert message in one_line(result)
+    assert "cannot read" in one_line(
+        lossnet("train", "ising", "--out", tmp_path / "a", "--config", tmp_path / "none.yaml")
+    )
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_folder_in_use_is_refused(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a"
+    assert lossnet("train", csv_file, "--out", out, *SMALL).code == 0
+    before = (out / "config.json").read_text()
+    assert "--overwrite" in one_line(lossnet("train", csv_file, "--out", out, *SMALL))
+    assert (out / "config.json").read_text() == before
+    again = lossnet("train", csv_file, "--out", out, *SMALL[:-1], "--resume")
+    assert (again.code, "finished run" in again.out) == (0, True)
+    other = lossnet("train", csv_file, "--out", out, *SMALL, "--seed", "1", "--resume")
+    assert "random_state differ" in one_line(other)
+    assert lossnet("train", csv_file, "--out", out, *SMALL, "--seed", "1", "--overwrite").code == 0
+    assert config_of(out)["random_state"] == 1
+    both = lossnet("train", csv_file, "--out", out, "--resume", "--overwrite")
+    assert "not allowed with" in one_line(both)
+
+
+def test_unwritable_folders_are_found_first(
+    lossnet: Run, csv_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("training has begun")
+
+    monkeypatch.setattr("lossnet.estimators.MultiLabelClassifier.fit", never)
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "a", Path("/proc/nothing/a")):
+        one_line(lossnet("train", csv_file, "--out", out, *SMALL))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "weather.csv"]
+
+
+def _npz(path: Path, X: object, Y: object) -> Path:
+    np.savez(path, X=X, Y=Y)
+    return path
+
+
+def test_bad_data_leaves_nothing_behind(lossnet: Run, tmp_path: Path) -> None:
+    good = np.ones((6, 2))
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "empty.arff").write_text("")
+    (data / "cut.arff").write_text("@relation 'a: -C 1'\n@attribute y {0,1}\n@attribute x num")
+    (data / "no-labels.csv").write_text("a,b\n1,2\n3,4\n")
+    cases = {
+        _npz(data / "nan.npz", np.where(good > 0, np.nan, 0), np.ones((6, 2))): "NaN",
+        _npz(data / "inf.npz", good * np.inf, np.ones((6, 2))): "infinity",
+        _npz(data / "two.npz", good, good * 2): "0 and 1",
+        _npz(data / "rows.npz", good, np.ones((5, 2))): "6 rows and Y has 5",
+        data / "empty.arff": "is empty",
+        data / "cut.arff": "cut.arff",
+        data / "no-labels.csv": "labels",
+        data / "absent.csv": "does not exist",
+    }
+    for path, message in cases.items():
+        result = lossnet("train", path, "--out", tmp_path / "runs" / "a", *SMALL)
+        assert message in one_line(result)
+        assert not (tmp_path / "runs").exists()
+
+
+def test_a_loss_that_is_not_finite_keeps_the_checkpoint(
+    lossnet: Run, csv_file: Path, tmp_path: Path
+) -> None:
+    huge = ["--set", "method.task_lr=1e30", "max_epochs=9", "hidden=[8]", "--quiet"]
+    out = tmp_path / "a"
+    method = ["--method", "cross-entropy"]
+    result = lossnet("train", csv_file, "--out", out, *method, *huge)
+    assert "'task' update" in one_line(result)
+    assert [p.name for p in out.iterdir()] == ["checkpoint.safetensors"]
+    assert "--resume" in one_line(lossnet("train", csv_file, "--out", out, *method, *huge))
+    assert "unfinished run" in one_line(lossnet("evaluate", out, csv_file))
+
+
+def test_parts_given_by_hand(lossnet: Run, tmp_path: Path) -> None:
+    train = write_csv(tmp_path / "x.csv", rows=30)
+    other = write_csv(tmp_path / "y.csv", rows=12, labels=("rain", "sun"), seed=1)
+    (tmp_path / "z").mkdir()
+    test = write_csv(tmp_path / "z" / "z.csv", rows=10, labels=("rain", "sun"), seed=2)
+    out = tmp_path / "a"
+    result = lossnet("train", train, "--out", out, *SMALL[:-1], "--test", test.parent)
+    assert result.code == 0, result.err
+    assert "30 train, 10 test rows" in result.out
+    wrong = lossnet("train", train, "--out", tmp_path / "b", "--validation", other, *SMALL)
+    assert "does not have the columns" in one_line(wrong)
+    strange = write_csv(test, labels=("rain", "snow"))
+    wrong = lossnet("train", train, "--out", tmp_path / "b", "--test", strange.parent, *SMALL)
+    assert "never saw: 'snow'" in one_line(wrong)
+    assert not (tmp_path / "b").exists()
