@@ -114,6 +114,27 @@ def test_a_method_object_is_trained_as_its_name(classifier, data) -> None:
     assert same_weights(named, given)
 
 
+def test_a_net_that_writes_to_its_input_does_no_harm(classifier, data) -> None:
+    X, Y = data
+    held = X.copy()
+
+    def greedy(features, labels):
+        return torch.nn.Sequential(torch.nn.ReLU(inplace=True), torch.nn.Linear(features, labels))
+
+    model = classifier(task_net=greedy, standardise=False).fit(X, Y, validation_data=(X, Y))
+    first = model.predict_proba(X)
+    assert np.array_equal(X, held)
+    assert np.array_equal(model.predict_proba(X), first)
+
+
+def test_many_rows_are_predicted_as_few(classifier, data) -> None:
+    model = classifier("seal-nce", refine="net").fit(*data)
+    many = np.tile(data[0], (30, 1))
+    for refine in (None, "net"):
+        proba = model.set_params(refine=refine).predict_proba(many)
+        assert np.allclose(proba[-80:], model.predict_proba(data[0]), atol=1e-5)
+
+
 class KilledError(Exception):
     pass
 

@@ -37,7 +37,7 @@ from lossnet.estimators.thresholds import (
 from lossnet.method import Method
 from lossnet.metrics import apply_threshold, get_metric, stratified_split
 from lossnet.nets import LabelMLP
-from lossnet.proposals import Proposal
+from lossnet.proposals import NetOutput, Proposal
 from lossnet.spaces import Binary
 from lossnet.training import Arrays, predict
 from lossnet.training.predict import over_batches
@@ -290,7 +290,8 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
 
     def _source(self, X: Any, Y: np.ndarray | None = None) -> Arrays:
         X = X if self.standardiser_ is None else self.standardiser_(X)
-        return Arrays(X, Y, device=self.device)
+        own = self.task_net is not None or self.energy_net is not None
+        return Arrays(X, Y, device=self.device, share=not own)
 
     def _score(self, source: Arrays, Y: np.ndarray, by: Proposal) -> float:
         """The metric on validation data, at the threshold a user would get."""
@@ -319,7 +320,10 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
     # Predicting ------------------------------------------------------------------------------
 
     def _outputs(self, proposal: Proposal, source: Arrays) -> np.ndarray:
-        outputs: np.ndarray = predict(proposal, self.nets_, Binary(), source).cpu().numpy()
+        # Every batch costs the repacking of the weights; inference holds many arrays a batch.
+        rows = 2048 if isinstance(proposal, NetOutput) else 512
+        y = predict(proposal, self.nets_, Binary(), source, batch_size=rows)
+        outputs: np.ndarray = y.cpu().numpy()
         return outputs
 
     def _probabilities(self, X: Any) -> np.ndarray:

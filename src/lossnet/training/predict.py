@@ -56,7 +56,7 @@ def over_batches(
     generator = torch.Generator().manual_seed(seed)
     pieces = []
     with torch.no_grad():
-        for rows in torch.arange(len(source)).split(batch_size):
-            context = Context(nets, source.batch(rows), space, generator=generator)
-            pieces.append(function(context))
-    return torch.cat(pieces)
+        for first in range(0, len(source), batch_size):
+            batch = source.batch(slice(first, first + batch_size))
+            pieces.append(function(Context(nets, batch, space, generator=generator)))
+    return pieces[0] if len(pieces) == 1 else torch.cat(pieces)

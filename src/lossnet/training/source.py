@@ -19,8 +19,8 @@ class Source(Protocol):
 
     def __len__(self) -> int: ...
 
-    def batch(self, rows: Tensor) -> Batch:
-        """The batch of these rows."""
+    def batch(self, rows: Tensor | slice) -> Batch:
+        """The batch of these rows: their numbers, or a slice of rows in order."""
         ...
 
 
@@ -31,11 +31,19 @@ class Arrays:
         X: ``(n, d)`` numpy array or scipy CSR matrix.
         Y: ``(n, *S)`` numpy array of targets, or None.
         device: where batches go.
+        share: let a slice of rows be a view of ``X``, not a copy; for nets that never write to
+            their input.
     """
 
     def __init__(
-        self, X: Any, Y: np.ndarray | None = None, *, device: str | torch.device = "cpu"
+        self,
+        X: Any,
+        Y: np.ndarray | None = None,
+        *,
+        device: str | torch.device = "cpu",
+        share: bool = False,
     ) -> None:
+        self._share = share
         self._csr = None
         self._x: Tensor | None = None
         self._n = X.shape[0]
@@ -52,10 +60,17 @@ class Arrays:
     def __len__(self) -> int:
         return int(self._n)
 
-    def batch(self, rows: Tensor) -> Batch:
+    def batch(self, rows: Tensor | slice) -> Batch:
         if self._csr is not None:
-            x = torch.from_numpy(self._csr[rows.cpu().numpy()].toarray()).to(self._device)
+            chosen = rows if isinstance(rows, slice) else rows.cpu().numpy()
+            x = torch.from_numpy(self._csr[chosen].toarray()).to(self._device)
         else:
             assert self._x is not None
-            x = self._x.index_select(0, rows)
-        return Batch(x, None if self._y is None else self._y.index_select(0, rows))
+            x = _take(self._x, rows)
+            if isinstance(rows, slice) and not self._share:
+                x = x.clone()
+        return Batch(x, None if self._y is None else _take(self._y, rows))
+
+
+def _take(values: Tensor, rows: Tensor | slice) -> Tensor:
+    return values[rows] if isinstance(rows, slice) else values.index_select(0, rows)
