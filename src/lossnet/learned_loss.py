@@ -63,6 +63,8 @@ class LearnedLoss(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
+        if not isinstance(method, str) and method_params:
+            raise SettingError("method_params go with a method's name, not with a Method")
         self.method = build(method, method_params) if isinstance(method, str) else method
         self.space = space or Binary()
         self.energy = energy
