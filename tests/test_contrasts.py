@@ -87,6 +87,49 @@ def test_link_of_regression_is_minus_the_predicted_quality() -> None:
     assert values == sorted(values)  # a lower energy is a better output
 
 
+@dataclass(frozen=True)
+class Faulty:
+    """Minus the truth's energy share, with one promise broken."""
+
+    fault: str = ""
+    requires = frozenset({"target"})
+
+    def __call__(self, compared: Compared) -> torch.Tensor:
+        e, e0 = compared.e, compared.e_target
+        if self.fault == "silent" and e0 is None:
+            e0 = torch.zeros_like(e[0])
+        if e0 is None:
+            raise TypeError("no truth")
+        loss = (e0 - e).square().mean(0)
+        if self.fault == "order":
+            loss = loss + e[0]
+        if self.fault == "batch":
+            loss = loss - loss.mean()
+        if self.fault == "gradient":
+            loss = loss.detach() + (loss - loss.detach()) / 2
+        return loss.mean() if self.fault == "reduced" else loss
+
+    def link(self, e: torch.Tensor) -> torch.Tensor:
+        return e.sum(0) if self.fault == "link" else e
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("silent", "e_target is missing and no TypeError says so"),
+        ("order", "the order of candidates matters"),
+        ("batch", "the other examples matter"),
+        ("gradient", "(?i)jacobian"),
+        ("reduced", "the loss is"),
+        ("link", "link changes the shape"),
+    ],
+)
+def test_contract_finds_faults(fault, message) -> None:
+    check_contrast(Faulty())
+    with pytest.raises((AssertionError, RuntimeError), match=message):
+        check_contrast(Faulty(fault))
+
+
 # Over the whole space ----------------------------------------------------------------------------
 
 

@@ -1,15 +1,20 @@
 """Assemblies that cannot work are refused when they are built, and the error says what to do."""
 
 import pytest
+import torch
 
-from lossnet.contrasts import NCE, Margin, Perceptron, Ranking
+from lossnet.context import Batch, Context
+from lossnet.contrasts import NCE, Margin, Perceptron, Ranking, Regression
 from lossnet.costs import f1
+from lossnet.energies import LabelEnergy
 from lossnet.errors import SettingError
-from lossnet.gradients import Unrolled
+from lossnet.gradients import Direct, Unrolled
 from lossnet.method import Method, Optimiser, Phase, Update
+from lossnet.nets import LabelMLP
 from lossnet.objectives import Compare, Judge
 from lossnet.proposals import (
     GBI,
+    Candidates,
     Exact,
     NetOutput,
     Perturbed,
@@ -19,6 +24,7 @@ from lossnet.proposals import (
     Target,
     Zeros,
 )
+from lossnet.spaces import Binary
 from lossnet.terms import CostTerm, CrossEntropy, EnergyTerm, Entropy, Weighted
 
 XENT = Judge((Weighted(1.0, CrossEntropy()),))
@@ -184,3 +190,77 @@ def test_a_term_of_weight_0_needs_no_net() -> None:
 )
 def test_assemblies_that_work_are_built(update) -> None:
     assert update.trains in update.objective.nets
+
+
+# Terms and gradients -----------------------------------------------------------------------------
+
+
+def problem() -> Context:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        nets = {
+            "task": LabelMLP(3, 4, hidden=(5,)).double(),
+            "energy": LabelEnergy(3, 4, hidden=(5,), global_hidden=3).double(),
+        }
+        x = torch.randn(6, 3, dtype=torch.float64)
+        target = (torch.rand(6, 4) < 0.5).double()
+    context = Context(nets, Batch(x, target), Binary(), training=frozenset(nets))
+    context.focus = "energy"
+    return context
+
+
+def test_terms_are_what_they_say() -> None:
+    context = problem()
+    drawn = NetOutput()(context, keep_path=True)
+    p = drawn.y[0]
+    e = context.energy(drawn.y)[0]
+    target = context.target
+    expected = {
+        EnergyTerm(): e,
+        EnergyTerm(Margin()): e,
+        EnergyTerm(Regression()): -torch.sigmoid(-e),
+        CrossEntropy(): -(target * p.log() + (1 - target) * (1 - p).log()).sum(-1),
+        CostTerm(f1): f1(drawn.y, target, None)[0],
+        Entropy(): -(p * p.log() + (1 - p) * (1 - p).log()).sum(-1),
+    }
+    for term, value in expected.items():
+        torch.testing.assert_close(term(context, drawn), value)
+        bare = Candidates(drawn.y)  # a prediction without logits
+        torch.testing.assert_close(term(context, bare), value)
+    terms = [Weighted(0.5, CrossEntropy()), Weighted(0.0, Entropy()), Weighted(2.0, EnergyTerm())]
+    total = Judge(tuple(terms))(context)
+    torch.testing.assert_close(total, 0.5 * expected[CrossEntropy()] + 2 * e)
+
+
+def test_a_direct_gradient_takes_candidates_as_constants() -> None:
+    """An unrolled one adds what flows through them."""
+    context = problem()
+    nets = context.nets
+    objective = Compare(Margin(), NetOutput())
+    everything = [*nets["task"].parameters(), *nets["energy"].parameters()]
+    count = len(list(nets["task"].parameters()))
+    value, direct = Direct()(lambda: objective(context, keep_path=False).mean(), everything)
+    context.updated("task")
+    context.updated("energy")
+    again, unrolled = Unrolled()(lambda: objective(context, keep_path=True).mean(), everything)
+    assert torch.equal(value, again)
+    assert not value.requires_grad
+    assert all(g is None for g in direct[:count])
+    assert all(bool((g != 0).any()) for g in unrolled[:count])
+    for left, right in zip(direct[count:], unrolled[count:], strict=True):
+        torch.testing.assert_close(left, right)
+
+
+def test_a_task_nets_energy_is_minus_its_log_likelihood() -> None:
+    context = problem()
+    loss = Compare(Ranking(), Exact(), energy="task")(context)
+    log_p = Binary().log_prob(context.logits(), context.target.unsqueeze(0))[0]
+    # Over all outputs the probabilities sum to 1, and the truth counts once more.
+    torch.testing.assert_close(loss, torch.log1p(log_p.exp()) - log_p)
+
+
+def test_targets_are_asked_for() -> None:
+    context = problem()
+    bare = Context(context.nets, Batch(context.batch.x), Binary())
+    with pytest.raises(TypeError, match="this step needs targets, and the batch has none"):
+        XENT(bare)

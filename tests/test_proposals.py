@@ -15,6 +15,7 @@ from lossnet.errors import SettingError
 from lossnet.nets import LabelMLP
 from lossnet.proposals import (
     GBI,
+    Candidates,
     Exact,
     NetOutput,
     Perturbed,
@@ -228,6 +229,53 @@ def test_what_several_says_of_itself() -> None:
     paths = Several((NetOutput(), Perturbed(2)))
     assert paths.provides == {"path"}
     assert not paths.needs_target
+
+
+class Faulty:
+    """The net's output with one promise broken."""
+
+    needs_target = False
+
+    def __init__(self, fault: str = "") -> None:
+        self.fault = fault
+        self.provides = frozenset({"log_q"} if fault == "log_q" else {"path"})
+        self.nets = frozenset() if fault == "nets" else frozenset({"task"})
+
+    def __call__(self, context, *, keep_path=False):
+        drawn = NetOutput()(context, keep_path=keep_path)
+        y, log_q = drawn.y, None
+        if self.fault == "outside":
+            y = y + 1
+        if self.fault == "global generator":
+            y = y * torch.rand(())
+        if self.fault == "shape":
+            y = y[0]
+        if self.fault == "no path":
+            y = y.detach()
+        if self.fault == "target":
+            y = y * (1 - 0 * context.target)
+        if self.fault == "unsaid":
+            log_q = y.sum(-1)
+        return Candidates(y, log_q=log_q)
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("outside", "no output of the space"),
+        ("global generator", "global generator was used"),
+        ("shape", "candidates are"),
+        ("no path", "provides a path and keeps none"),
+        ("target", "needs targets"),
+        ("nets", "task"),
+        ("log_q", "provides log_q and gives none"),
+        ("unsaid", "does not say so in provides"),
+    ],
+)
+def test_contract_finds_faults(fault, message) -> None:
+    check_proposal(Faulty(), make_nets(), make_batch(), Binary())
+    with pytest.raises((AssertionError, TypeError, KeyError), match=message):
+        check_proposal(Faulty(fault), make_nets(), make_batch(), Binary())
 
 
 # Gradients ---------------------------------------------------------------------------------------
