@@ -37,31 +37,37 @@ NETWORK: dict[str, Any] = {
     "dropout": 0.5,
     "global_hidden": 200,
     "batch_size": 32,
-    "max_epochs": 100,
-    "patience": 12,
 }
+#: Rows above which a data set counts as large; epochs and patience of large and small ones.
+LARGE = 4000
+EPOCHS = {True: {"max_epochs": 40, "patience": 10}, False: {"max_epochs": 120, "patience": 20}}
+#: Epochs of a search trial on a large data set.
+SEARCH_EPOCHS = 15
 
-#: Four trials a method, the first its defaults; around the best of seal_best_hparams.json.
+#: Three trials a method, the first its defaults; around the best of seal_best_hparams.json.
 TRIALS: dict[str, list[dict[str, Any]]] = {
-    "cross-entropy": [{}, {"task_lr": 1e-3}, {"task_lr": 5e-3}, {"weight_decay": 1e-2}],
-    "task-ranking": [{}, {"task_lr": 1e-3}, {"samples": 60}, {"task_lr": 5e-3}],
-    "spen": [{}, {"energy_lr": 2e-5}, {"energy_lr": 5e-4}, {"gbi_lr": 0.05}],
-    "spen-e2e": [{}, {"energy_lr": 1e-4}, {"gbi_lr": 0.3}, {"gbi_steps": 10}],
-    "dvn": [{}, {"energy_lr": 2e-3}, {"gbi_lr": 0.1}, {"weight_decay": 6e-2}],
-    "nce-energy": [{}, {"gbi_lr": 0.02}, {"energy_lr": 2e-4}, {"start": "random"}],
-    "seal-static-margin": [{}, {"energy_weight": 0.1}, {"energy_weight": 1.0}, {"task_lr": 1e-3}],
-    "seal-static-regression": [
+    "cross-entropy": [{}, {"task_lr": 2e-3}, {"task_lr": 5e-4}],
+    "task-ranking": [{}, {"task_lr": 2e-3}, {"samples": 60}],
+    "spen": [{}, {"energy_lr": 2e-5}, {"energy_lr": 5e-4}],
+    "spen-e2e": [{}, {"energy_lr": 1e-4}, {"gbi_lr": 0.3}],
+    "dvn": [{}, {"energy_lr": 3e-3}, {"gbi_lr": 0.1}],
+    "nce-energy": [{}, {"gbi_lr": 0.02}, {"energy_lr": 2e-4}],
+    "seal-static-margin": [{}, {"energy_weight": 0.1}, {"energy_weight": 1.0}],
+    "seal-static-regression": [{}, {"energy_weight": 1.0}, {"energy_weight": 5.0}],
+    "seal-static-nce": [
         {},
-        {"energy_weight": 1.0},
-        {"energy_weight": 5.0},
-        {"task_lr": 1e-3},
+        {"energy_weight": 0.3, "entropy_weight": 0.3},
+        {"energy_weight": 3.0, "entropy_weight": 3.0},
     ],
-    "seal-static-nce": [{}, {"energy_weight": 0.1}, {"energy_weight": 3.0}, {"task_lr": 1e-3}],
-    "seal-margin": [{}, {"energy_weight": 0.1}, {"energy_weight": 1.0}, {"task_lr": 1e-3}],
-    "seal-regression": [{}, {"energy_weight": 3.0}, {"energy_weight": 10.0}, {"energy_lr": 3e-3}],
-    "seal-regression-s": [{}, {"energy_weight": 10.0}, {"std": 2.0}, {"energy_lr": 3e-3}],
-    "seal-nce": [{}, {"energy_weight": 1.0}, {"energy_weight": 6.0}, {"energy_lr": 1e-3}],
-    "seal-ranking": [{}, {"energy_weight": 1.0}, {"energy_weight": 6.0}, {"energy_lr": 1e-3}],
+    "seal-margin": [{}, {"energy_weight": 0.1}, {"energy_weight": 1.0}],
+    "seal-regression": [{}, {"energy_weight": 10.0}, {"energy_lr": 3e-3}],
+    "seal-regression-s": [{}, {"energy_weight": 10.0}, {"energy_lr": 3e-3}],
+    "seal-nce": [
+        {},
+        {"energy_weight": 1.0, "entropy_weight": 1.0},
+        {"energy_weight": 3.0, "entropy_weight": 0.0},
+    ],
+    "seal-ranking": [{}, {"energy_weight": 1.0}, {"energy_weight": 6.0}],
 }
 
 _LOADED: dict[str, tuple[Splits, str]] = {}
@@ -75,9 +81,12 @@ def data(name: str) -> tuple[Splits, str]:
     return _LOADED[name]
 
 
-def configuration(method: str, trial: dict[str, Any]) -> dict[str, Any]:
+def configuration(method: str, trial: dict[str, Any], rows: int, tag: str) -> dict[str, Any]:
     """Everything a run is made of but data and seed, the method's defaults written out."""
-    return {**NETWORK, "method_params": {**defaults(method), **trial}}
+    epochs = dict(EPOCHS[rows > LARGE])
+    if tag == "search" and rows > LARGE:
+        epochs["max_epochs"] = SEARCH_EPOCHS
+    return {**NETWORK, **epochs, "method_params": {**defaults(method), **trial}}
 
 
 def run(
@@ -89,8 +98,8 @@ def run(
     tag: str,
 ) -> None:
     """Fit and record one run, unless the store holds it."""
-    settings = configuration(method, trial)
     splits, checksum = data(name)
+    settings = configuration(method, trial, len(splits.train), tag)
     key = {
         "data": name,
         "method": method,

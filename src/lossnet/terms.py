@@ -79,7 +79,7 @@ class CostTerm:
 
 @dataclass(frozen=True)
 class Entropy:
-    """The prediction's entropy, positions independent; lower is more certain."""
+    """H(q), the prediction's entropy with independent positions; lower is more certain."""
 
     nets: frozenset[str] = frozenset()
     needs_target = False
@@ -88,6 +88,18 @@ class Entropy:
         logits = prediction.logits
         logits = context.space.unrelax(prediction.y) if logits is None else logits
         return context.space.entropy(logits[0], context.batch.mask)
+
+
+@dataclass(frozen=True)
+class NegativeEntropy(Entropy):
+    """-H(q). With an energy E = -log p of equal weight, E - H is KL(q || p) up to a constant.
+
+    Without it a task-net that follows the energy becomes certain of the most probable output;
+    with it, it keeps probabilities that mean something.
+    """
+
+    def __call__(self, context: Context, prediction: Candidates) -> Tensor:
+        return -super().__call__(context, prediction)
 
 
 @dataclass(frozen=True)

@@ -36,15 +36,25 @@ class Samples:
     """``k`` discrete samples of the net's output, positions independent, with log q.
 
     Samples that equal the truth are kept. They carry no path to the net.
+
+    Args:
+        k: number of samples.
+        net: the net that is sampled.
+        temperature: what its logits are divided by: above 1 the samples differ more from each
+            other, which keeps them informative once the net knows its training rows by heart.
+            log q is that of the tempered distribution.
     """
 
     k: int = 20
     net: str = "task"
+    temperature: float = 1.0
     provides = frozenset({"log_q"})
     needs_target = False
 
     def __post_init__(self) -> None:
         _at_least_one(self.k, "samples")
+        if not self.temperature > 0:
+            raise SettingError(f"temperature is {self.temperature}; give a number above 0")
 
     @property
     def nets(self) -> frozenset[str]:
@@ -52,7 +62,7 @@ class Samples:
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         space, mask = context.space, context.batch.mask
-        logits = context.logits(self.net).detach()
+        logits = context.logits(self.net).detach() / self.temperature
         y = space.sample(logits, self.k, context.generator)
         target = context.batch.target
         return Candidates(

@@ -8,7 +8,7 @@ from lossnet.method import Optimiser, Update
 from lossnet.objectives import Compare, Judge
 from lossnet.proposals.base import Proposal
 from lossnet.proposals.net import NetOutput
-from lossnet.terms import CrossEntropy, EnergyTerm, Weighted
+from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
 
 
 def task_update(
@@ -16,6 +16,7 @@ def task_update(
     *,
     energy_weight: float = 0.0,
     xent_weight: float = 1.0,
+    entropy_weight: float = 0.0,
     steps: int = 1,
     lr: float,
     weight_decay: float,
@@ -23,12 +24,14 @@ def task_update(
 ) -> Update:
     """L_F = λ1 link(E(x, F(x))) + λ2 Σ cross-entropy   (paper 000, Eq. 1).
 
-    With λ1 = 0 this is cross-entropy training. The learning rate is halved after 5 epochs
+    With λ1 = 0 this is cross-entropy training. ``entropy_weight`` times the output's entropy is
+    taken off, where the energy stands for -log p. Learning rates are halved after 5 epochs
     without a better validation metric, as in the public code.
     """
     terms = (
         Weighted(energy_weight, EnergyTerm(contrast)),
         Weighted(xent_weight, CrossEntropy()),
+        Weighted(entropy_weight if energy_weight else 0.0, NegativeEntropy()),
     )
     return Update(
         net,
@@ -52,5 +55,5 @@ def energy_update(
         "energy",
         Compare(contrast, proposal, get_cost(cost)),
         steps=steps,
-        optimiser=Optimiser(lr=lr, weight_decay=weight_decay),
+        optimiser=Optimiser(lr=lr, weight_decay=weight_decay, plateau=5),
     )

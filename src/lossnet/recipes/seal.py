@@ -27,6 +27,7 @@ def _seal(
     cost: str = "f1",
     energy_weight: float,
     xent_weight: float,
+    entropy_weight: float = 0.0,
     energy_steps: int,
     task_steps: int,
     energy_lr: float,
@@ -46,6 +47,7 @@ def _seal(
         contrast,
         energy_weight=energy_weight,
         xent_weight=xent_weight,
+        entropy_weight=entropy_weight,
         steps=task_steps,
         lr=task_lr,
         weight_decay=weight_decay,
@@ -62,7 +64,7 @@ def seal_margin(
     energy_steps: int = 1,
     task_steps: int = 1,
     energy_lr: float = 1e-4,
-    task_lr: float = 2e-3,
+    task_lr: float = 1e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-dynamic, margin on the task-net's output (paper 000, Eq. 6).
@@ -89,10 +91,10 @@ def seal_regression(
     energy_weight: float = 1.0,
     xent_weight: float = 1.0,
     cost: str = "f1",
-    energy_steps: int = 5,
+    energy_steps: int = 2,
     task_steps: int = 1,
     energy_lr: float = 1e-3,
-    task_lr: float = 2e-3,
+    task_lr: float = 1e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-dynamic, regression on the task-net's output (paper 000, Eq. 7).
@@ -122,10 +124,10 @@ def seal_regression_s(
     candidates: Literal["perturbed", "samples"] = "perturbed",
     samples: int = 10,
     std: float = 1.0,
-    energy_steps: int = 5,
+    energy_steps: int = 2,
     task_steps: int = 1,
     energy_lr: float = 1e-3,
-    task_lr: float = 2e-3,
+    task_lr: float = 1e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-dynamic, regression on several candidates around the task-net's output.
@@ -153,19 +155,24 @@ def seal_regression_s(
 
 def seal_nce(
     *,
-    energy_weight: float = 1.0,
+    energy_weight: float = 3.0,
     xent_weight: float = 1.0,
+    entropy_weight: float = 3.0,
     samples: int = 20,
-    energy_steps: int = 5,
+    energy_steps: int = 2,
     task_steps: int = 1,
-    energy_lr: float = 5e-4,
-    task_lr: float = 2e-3,
+    energy_lr: float = 1e-3,
+    task_lr: float = 1e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-dynamic, noise-contrastive ranking against the task-net's samples.
 
     L_E = -log exp(s_0) / Σ_k exp(s_k), s = -E(x, y) - Σ_i log P(y_i|x; Φ)   (paper 000, Eq. 8
     and 9): E learns -log p(y|x).
+
+    ``entropy_weight`` is not in the paper: λ1 E less as much of the output's entropy is
+    λ1 KL(F(x) || p), which keeps the output's probabilities useful; 0 gives the paper's loss,
+    which drives the output towards the most probable label set.
     """
     return _seal(
         "seal-nce",
@@ -173,6 +180,7 @@ def seal_nce(
         Samples(samples),
         energy_weight=energy_weight,
         xent_weight=xent_weight,
+        entropy_weight=entropy_weight,
         energy_steps=energy_steps,
         task_steps=task_steps,
         energy_lr=energy_lr,
@@ -183,13 +191,13 @@ def seal_nce(
 
 def seal_ranking(
     *,
-    energy_weight: float = 1.0,
+    energy_weight: float = 3.0,
     xent_weight: float = 1.0,
     samples: int = 20,
-    energy_steps: int = 5,
+    energy_steps: int = 2,
     task_steps: int = 1,
-    energy_lr: float = 5e-4,
-    task_lr: float = 2e-3,
+    energy_lr: float = 1e-3,
+    task_lr: float = 1e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-dynamic, plain ranking against the task-net's samples.

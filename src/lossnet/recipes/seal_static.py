@@ -21,6 +21,7 @@ def _static(
     *,
     energy_weight: float,
     xent_weight: float,
+    entropy_weight: float = 0.0,
     task_lr: float,
     weight_decay: float,
 ) -> Method:
@@ -28,6 +29,7 @@ def _static(
         contrast,
         energy_weight=energy_weight,
         xent_weight=xent_weight,
+        entropy_weight=entropy_weight,
         lr=task_lr,
         weight_decay=weight_decay,
     )
@@ -43,7 +45,7 @@ def seal_static_margin(
     gbi_steps: int = 20,
     gbi_lr: float = 0.01,
     energy_lr: float = 1e-4,
-    task_lr: float = 2e-3,
+    task_lr: float = 1e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-static with a loss-net trained as SPEN (paper 000, Eq. 3 and 6)."""
@@ -77,7 +79,7 @@ def seal_static_regression(
     gbi_lr: float = 0.05,
     energy_lr: float = 1e-3,
     energy_weight_decay: float = 1e-2,
-    task_lr: float = 2e-3,
+    task_lr: float = 1e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-static with a loss-net trained as DVN (paper 000, Eq. 3 and 7)."""
@@ -104,12 +106,16 @@ def seal_static_nce(
     *,
     energy_weight: float = 1.0,
     xent_weight: float = 1.0,
+    entropy_weight: float = 1.0,
     samples: int = 80,
     energy_lr: float = 5e-4,
-    task_lr: float = 2e-3,
+    task_lr: float = 1e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
-    """SEAL-static with a loss-net trained by NCE ranking (paper 000, Eq. 3 and 8)."""
+    """SEAL-static with a loss-net trained by NCE ranking (paper 000, Eq. 3 and 8).
+
+    ``entropy_weight`` as in ``seal-nce``; 0 gives the paper's loss.
+    """
     phases = nce_phases(
         "noise", samples=samples, energy_lr=energy_lr, task_lr=task_lr, weight_decay=weight_decay
     )
@@ -119,6 +125,7 @@ def seal_static_nce(
         NCE(),
         energy_weight=energy_weight,
         xent_weight=xent_weight,
+        entropy_weight=entropy_weight,
         task_lr=task_lr,
         weight_decay=weight_decay,
     )
