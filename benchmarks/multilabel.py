@@ -42,15 +42,19 @@ NETWORK: dict[str, Any] = {
 LARGE = 4000
 EPOCHS = {True: {"max_epochs": 40, "patience": 10}, False: {"max_epochs": 120, "patience": 20}}
 #: Epochs of a search trial on a large data set.
-SEARCH_EPOCHS = 15
+SEARCH_EPOCHS = 25
 
 #: Three trials a method, the first its defaults; around the best of seal_best_hparams.json.
 TRIALS: dict[str, list[dict[str, Any]]] = {
-    "cross-entropy": [{}, {"task_lr": 2e-3}, {"task_lr": 5e-4}],
-    "task-ranking": [{}, {"task_lr": 2e-3}, {"samples": 60}],
+    "cross-entropy": [{}, {"task_lr": 1e-3}, {"task_lr": 5e-3}],
+    "task-ranking": [{}, {"task_lr": 1e-3}, {"samples": 60}],
     "spen": [{}, {"energy_lr": 2e-5}, {"energy_lr": 5e-4}],
     "spen-e2e": [{}, {"energy_lr": 1e-4}, {"gbi_lr": 0.3}],
-    "dvn": [{}, {"energy_lr": 3e-3}, {"gbi_lr": 0.1}],
+    "dvn": [
+        {},
+        {"energy_lr": 2.4e-3, "weight_decay": 0.06},
+        {"energy_lr": 1e-4, "gbi_lr": 0.1, "weight_decay": 1e-5},
+    ],
     "nce-energy": [{}, {"gbi_lr": 0.02}, {"energy_lr": 2e-4}],
     "seal-static-margin": [{}, {"energy_weight": 0.1}, {"energy_weight": 1.0}],
     "seal-static-regression": [{}, {"energy_weight": 1.0}, {"energy_weight": 5.0}],
@@ -65,7 +69,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
     "seal-nce": [
         {},
         {"energy_weight": 1.0, "entropy_weight": 1.0},
-        {"energy_weight": 3.0, "entropy_weight": 0.0},
+        {"energy_weight": 3.0, "entropy_weight": 0.0, "task_lr": 1e-3},
     ],
     "seal-ranking": [{}, {"energy_weight": 1.0}, {"energy_weight": 6.0}],
 }

@@ -28,7 +28,7 @@ def spen(
     gbi_steps: int = 20,
     gbi_lr: float = 0.01,
     energy_lr: float = 1e-4,
-    task_lr: float = 1e-3,
+    task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SPEN: margin on cost-augmented inference, started from a pretrained net.
@@ -77,7 +77,7 @@ def spen_e2e(
     gbi_steps: int = 5,
     gbi_lr: float = 1.0,
     energy_lr: float = 5e-4,
-    task_lr: float = 1e-3,
+    task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SPEN trained end to end: cross-entropy of the unrolled inference's result.
@@ -154,7 +154,7 @@ def nce_energy(
     gbi_lr: float = 0.1,
     start: Literal["net", "random"] = "net",
     energy_lr: float = 5e-4,
-    task_lr: float = 1e-3,
+    task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """NCE energy network: noise-contrastive ranking against a fixed, pretrained net.

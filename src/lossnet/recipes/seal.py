@@ -64,7 +64,7 @@ def seal_margin(
     energy_steps: int = 1,
     task_steps: int = 1,
     energy_lr: float = 1e-4,
-    task_lr: float = 1e-3,
+    task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-dynamic, margin on the task-net's output (paper 000, Eq. 6).
@@ -94,7 +94,7 @@ def seal_regression(
     energy_steps: int = 2,
     task_steps: int = 1,
     energy_lr: float = 1e-3,
-    task_lr: float = 1e-3,
+    task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-dynamic, regression on the task-net's output (paper 000, Eq. 7).
@@ -127,7 +127,7 @@ def seal_regression_s(
     energy_steps: int = 2,
     task_steps: int = 1,
     energy_lr: float = 1e-3,
-    task_lr: float = 1e-3,
+    task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-dynamic, regression on several candidates around the task-net's output.
@@ -162,7 +162,7 @@ def seal_nce(
     energy_steps: int = 2,
     task_steps: int = 1,
     energy_lr: float = 1e-3,
-    task_lr: float = 1e-3,
+    task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-dynamic, noise-contrastive ranking against the task-net's samples.
@@ -197,7 +197,7 @@ def seal_ranking(
     energy_steps: int = 2,
     task_steps: int = 1,
     energy_lr: float = 1e-3,
-    task_lr: float = 1e-3,
+    task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-dynamic, plain ranking against the task-net's samples.

@@ -45,7 +45,7 @@ def seal_static_margin(
     gbi_steps: int = 20,
     gbi_lr: float = 0.01,
     energy_lr: float = 1e-4,
-    task_lr: float = 1e-3,
+    task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-static with a loss-net trained as SPEN (paper 000, Eq. 3 and 6)."""
@@ -79,7 +79,7 @@ def seal_static_regression(
     gbi_lr: float = 0.05,
     energy_lr: float = 1e-3,
     energy_weight_decay: float = 1e-2,
-    task_lr: float = 1e-3,
+    task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-static with a loss-net trained as DVN (paper 000, Eq. 3 and 7)."""
@@ -109,7 +109,7 @@ def seal_static_nce(
     entropy_weight: float = 1.0,
     samples: int = 80,
     energy_lr: float = 5e-4,
-    task_lr: float = 1e-3,
+    task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-static with a loss-net trained by NCE ranking (paper 000, Eq. 3 and 8).
