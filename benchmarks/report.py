@@ -1,0 +1,92 @@
+"""Write the tables of the results store into the docs: ``python benchmarks/report.py``.
+
+Replaces what stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` in README.md and
+docs/results.md. ``--check`` only tells whether they are up to date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import ising
+import multilabel
+
+from lossnet.reports import find, summarise
+
+ROOT = Path(__file__).parents[1]
+PAGES = (ROOT / "README.md", ROOT / "docs" / "results.md")
+
+
+def printed(call: Callable[[argparse.Namespace], None], **arguments: object) -> str:
+    """What a table command prints."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        call(argparse.Namespace(results=str(ROOT / "results"), **arguments))
+    return text.getvalue().strip()
+
+
+def summary() -> str:
+    """Cross-entropy beside seal-nce on every data set."""
+    lines = [
+        "| data | cross-entropy, tuned | seal-nce, tuned | cross-entropy, 0.5 | seal-nce, 0.5 |",
+        "|---|---|---|---|---|",
+    ]
+    for name in multilabel.ALL_SETS:
+        cells = []
+        for metric in ("example-f1", "example-f1 at 0.5"):
+            for method in ("cross-entropy", "seal-nce"):
+                runs = find(ROOT / "results", data=name, method=method, tags="final")
+                cells.append(summarise([run.metrics[metric] for run in runs]) if runs else "-")
+        if set(cells) != {"-"}:
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def speed() -> str:
+    """The ratios of the last speed run."""
+    lines = ["| ratio | measured | to stay within |", "|---|---|---|"]
+    from speed import LIMITS
+
+    for run in find(ROOT / "results", data="speed")[-1:]:
+        for name, limit in LIMITS.items():
+            lines.append(f"| {name} | {run.metrics[name]:.2f}x | {limit}x |")
+    return "\n".join(lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "summary": summary,
+    "multilabel": lambda: printed(multilabel.table, data=multilabel.ALL_SETS),
+    "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
+    "speed": speed,
+}
+
+
+def filled(text: str) -> str:
+    """A page with every marked table written anew."""
+    for name, table in TABLES.items():
+        block = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
+        if block.search(text):
+            body = table()
+            text = block.sub(lambda match, body=body: f"{match[1]}\n{body}\n\n{match[2]}", text)
+    return text
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="change nothing; 1 if out of date")
+    arguments = parser.parse_args()
+    stale = [page for page in PAGES if filled(page.read_text()) != page.read_text()]
+    for page in stale:
+        print(f"{page.name} is out of date" if arguments.check else f"{page.name} written anew")
+        if not arguments.check:
+            page.write_text(filled(page.read_text()), encoding="utf-8")
+    return int(bool(stale) and arguments.check)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

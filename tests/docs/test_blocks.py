@@ -1,0 +1,58 @@
+"""Every code block of the README and the docs runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(*languages: str) -> list[object]:
+    """The blocks of these languages, each named by its page and line."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in BLOCK.finditer(text):
+            if match[1] in languages:
+                line = text.count("\n", 0, match.start()) + 1
+                found.append(pytest.param(match[2], id=f"{page.name}:{line}"))
+    return found
+
+
+def test_there_are_blocks() -> None:
+    assert len(blocks("python")) > 10
+    assert len(blocks("console")) > 2
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_python_block(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "block", "exec"), {"__name__": "block"})
+
+
+@pytest.mark.parametrize("code", blocks("console"))
+def test_console_block(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that start with ``$ lossnet`` run in order; the others are their output."""
+    from lossnet.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    commands = [line[2:] for line in code.splitlines() if line.startswith("$ ")]
+    assert commands
+    for command in commands:
+        program, *arguments = shlex.split(command)
+        assert program == "lossnet"
+        assert main(arguments) == 0, command
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        text = re.sub(BLOCK, "", page.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\(([^)#]+)", text):
+            if not target.startswith("http"):
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
