@@ -68,7 +68,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
     "seal-regression-s": [{}, {"energy_weight": 10.0}, {"energy_lr": 3e-3}],
     "seal-nce": [
         {},
-        {"energy_weight": 1.0, "entropy_weight": 1.0},
+        {"energy_weight": 3.0, "entropy_weight": 3.0},
         {"energy_weight": 3.0, "entropy_weight": 0.0, "task_lr": 1e-3},
     ],
     "seal-ranking": [{}, {"energy_weight": 1.0}, {"energy_weight": 6.0}],

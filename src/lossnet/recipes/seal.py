@@ -155,9 +155,9 @@ def seal_regression_s(
 
 def seal_nce(
     *,
-    energy_weight: float = 3.0,
+    energy_weight: float = 1.0,
     xent_weight: float = 1.0,
-    entropy_weight: float = 3.0,
+    entropy_weight: float = 1.0,
     samples: int = 20,
     energy_steps: int = 2,
     task_steps: int = 1,
