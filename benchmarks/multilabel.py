@@ -41,8 +41,6 @@ NETWORK: dict[str, Any] = {
 #: Rows above which a data set counts as large; epochs and patience of large and small ones.
 LARGE = 4000
 EPOCHS = {True: {"max_epochs": 40, "patience": 10}, False: {"max_epochs": 120, "patience": 20}}
-#: Epochs of a search trial on a large data set.
-SEARCH_EPOCHS = 25
 
 #: Three trials a method, the first its defaults; around the best of seal_best_hparams.json.
 TRIALS: dict[str, list[dict[str, Any]]] = {
@@ -50,11 +48,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
     "task-ranking": [{}, {"task_lr": 1e-3}, {"samples": 60}],
     "spen": [{}, {"energy_lr": 2e-5}, {"energy_lr": 5e-4}],
     "spen-e2e": [{}, {"energy_lr": 1e-4}, {"gbi_lr": 0.3}],
-    "dvn": [
-        {},
-        {"energy_lr": 2.4e-3, "weight_decay": 0.06},
-        {"energy_lr": 1e-4, "gbi_lr": 0.1, "weight_decay": 1e-5},
-    ],
+    "dvn": [{}, {"energy_lr": 1e-3, "weight_decay": 1e-2}, {"gbi_lr": 0.1}],
     "nce-energy": [{}, {"gbi_lr": 0.02}, {"energy_lr": 2e-4}],
     "seal-static-margin": [{}, {"energy_weight": 0.1}, {"energy_weight": 1.0}],
     "seal-static-regression": [{}, {"energy_weight": 1.0}, {"energy_weight": 5.0}],
@@ -85,11 +79,11 @@ def data(name: str) -> tuple[Splits, str]:
     return _LOADED[name]
 
 
-def configuration(method: str, trial: dict[str, Any], rows: int, tag: str) -> dict[str, Any]:
+def configuration(method: str, trial: dict[str, Any], rows: int, most: int) -> dict[str, Any]:
     """Everything a run is made of but data and seed, the method's defaults written out."""
     epochs = dict(EPOCHS[rows > LARGE])
-    if tag == "search" and rows > LARGE:
-        epochs["max_epochs"] = SEARCH_EPOCHS
+    if rows > LARGE:
+        epochs["max_epochs"] = min(epochs["max_epochs"], most)
     return {**NETWORK, **epochs, "method_params": {**defaults(method), **trial}}
 
 
@@ -103,7 +97,9 @@ def run(
 ) -> None:
     """Fit and record one run, unless the store holds it."""
     splits, checksum = data(name)
-    settings = configuration(method, trial, len(splits.train), tag)
+    settings = configuration(
+        method, trial, len(splits.train), arguments.search_epochs if tag == "search" else 10**9
+    )
     key = {
         "data": name,
         "method": method,
@@ -223,6 +219,9 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=list(TRIALS), choices=list(TRIALS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument(
+        "--search-epochs", type=int, default=25, help="epochs of a trial on a large data set"
+    )
     parser.add_argument("--defaults", action="store_true", help="measure the defaults instead")
     parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
     arguments = parser.parse_args()

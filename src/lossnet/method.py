@@ -8,7 +8,7 @@ from typing import Literal
 from lossnet.errors import SettingError, unknown
 from lossnet.gradients.base import GradientRule
 from lossnet.gradients.rules import Direct
-from lossnet.objectives import Judge, Objective
+from lossnet.objectives import Compare, Objective
 from lossnet.proposals.base import Proposal
 from lossnet.proposals.net import NetOutput
 
@@ -143,6 +143,20 @@ class Method:
         return isinstance(self.predict, NetOutput)
 
     @property
+    def descends_on_energy(self) -> bool:
+        """Whether outputs are found on the energy itself, in training or in prediction."""
+        proposals = [self.predict]
+        for phase in self.phases:
+            proposals.append(phase.predict)
+            for update in phase.updates:
+                objective = update.objective
+                if isinstance(objective, Compare):
+                    proposals.append(objective.proposal)
+                else:
+                    proposals.append(objective.prediction)
+        return any("energy" in proposal.nets for proposal in proposals)
+
+    @property
     def steps_a_batch(self) -> dict[str, int]:
         """Optimiser steps a batch for each net, over the phase that takes most of them."""
         return {
@@ -154,6 +168,3 @@ class Method:
             )
             for name in sorted(self.nets)
         }
-
-
-__all__ = ["Judge", "Method", "Optimiser", "Phase", "Update"]

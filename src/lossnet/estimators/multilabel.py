@@ -61,6 +61,9 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         hidden: widths of the feature network's layers, for both nets; () gives linear ones.
         dropout: dropout between those layers.
         input_dropout: dropout of the inputs.
+        energy_dropout: dropout of the loss-net; None takes ``dropout``, but 0 for methods that
+            descend on the energy, whose inference would be learned on other energies than it
+            meets.
         global_hidden: width of the energy's global part.
         task_net: function ``(features, labels) -> nn.Module`` that builds the task-net.
         energy_net: function ``(features, labels) -> Energy`` that builds the loss-net.
@@ -110,6 +113,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         hidden: Sequence[int] = (400, 400),
         dropout: float = 0.5,
         input_dropout: float = 0.0,
+        energy_dropout: float | None = None,
         global_hidden: int = 200,
         task_net: NetFactory | None = None,
         energy_net: NetFactory | None = None,
@@ -130,6 +134,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         self.hidden = hidden
         self.dropout = dropout
         self.input_dropout = input_dropout
+        self.energy_dropout = energy_dropout
         self.global_hidden = global_hidden
         self.task_net = task_net
         self.energy_net = energy_net
@@ -225,6 +230,8 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         check_whole("global_hidden", self.global_hidden)
         check_share("dropout", self.dropout)
         check_share("input_dropout", self.input_dropout)
+        if self.energy_dropout is not None:
+            check_share("energy_dropout", self.energy_dropout)
         check_factory("task_net", self.task_net)
         check_factory("energy_net", self.energy_net)
         check_threshold(self.threshold)
@@ -278,13 +285,23 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
 
     def _build_net(self, name: str, seed: int = 0) -> nn.Module:
         make = getattr(self, self._factory_of(name))
-        if make is None:
+        if make is None and name == "energy":
+            dropout = self.energy_dropout
+            if dropout is None:
+                dropout = 0.0 if self.method_.descends_on_energy else self.dropout
             make = partial(
-                LabelEnergy if name == "energy" else LabelMLP,
+                LabelEnergy,
+                hidden=self.hidden,
+                dropout=dropout,
+                input_dropout=self.input_dropout,
+                global_hidden=self.global_hidden,
+            )
+        elif make is None:
+            make = partial(
+                LabelMLP,
                 hidden=self.hidden,
                 dropout=self.dropout,
                 input_dropout=self.input_dropout,
-                **({"global_hidden": self.global_hidden} if name == "energy" else {}),
             )
         return build_net(name, lambda: make(self.n_features_in_, self.n_labels_), seed=seed)
 

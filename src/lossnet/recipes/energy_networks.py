@@ -105,8 +105,8 @@ def dvn(
     gbi_steps: int = 20,
     predict_steps: int = 30,
     gbi_lr: float = 0.05,
-    energy_lr: float = 1e-3,
-    weight_decay: float = 1e-2,
+    energy_lr: float = 2e-3,
+    weight_decay: float = 6e-2,
 ) -> Method:
     """DVN: the energy regresses the quality of inferred, adversarial and true outputs.
 

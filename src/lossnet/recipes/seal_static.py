@@ -77,8 +77,8 @@ def seal_static_regression(
     cost: str = "f1",
     gbi_steps: int = 20,
     gbi_lr: float = 0.05,
-    energy_lr: float = 1e-3,
-    energy_weight_decay: float = 1e-2,
+    energy_lr: float = 2e-3,
+    energy_weight_decay: float = 6e-2,
     task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
