@@ -13,11 +13,11 @@ from lossnet.contrasts import Regression
 from lossnet.energies import LabelEnergy
 from lossnet.errors import SettingError
 from lossnet.gradients import Unrolled
-from lossnet.method import Method, Optimiser, Phase, Update
+from lossnet.method import Method, Phase, Update
 from lossnet.nets import LabelMLP
 from lossnet.objectives import Compare, Judge
 from lossnet.proposals import GBI
-from lossnet.recipes import RECIPES, build
+from lossnet.recipes import RECIPES, build, defaults
 from lossnet.spaces import Binary
 from lossnet.terms import CrossEntropy, Weighted
 from lossnet.training import Arrays, Trainer
@@ -58,16 +58,20 @@ def equal(left: list[torch.Tensor], right: list[torch.Tensor]) -> bool:
 @pytest.mark.parametrize("name", DYNAMIC)
 @pytest.mark.parametrize("training", [True, False])
 def test_the_loss_is_lambda1_energy_plus_lambda2_cross_entropy(name, training) -> None:
-    """With the energy as its steps left it, in eval mode."""
+    """With the energy as its steps left it, in eval mode; less the entropy where asked for."""
     x, logits, y = batch()
     weights = {"energy_weight": 0.3, "xent_weight": 0.7}
+    if entropic := "entropy_weight" in defaults(name):
+        weights["entropy_weight"] = 0.2
     criterion = LearnedLoss(make_energy(), name, method_params=weights).train(training)
     loss = criterion(x, logits, y)
     energy = criterion.energy.eval()
     e = energy(energy.encode(x), torch.sigmoid(logits).unsqueeze(0))[0]
     link = -torch.sigmoid(-e) if "regression" in name else e
     xent = F.binary_cross_entropy_with_logits(logits, y, reduction="none").sum(-1)
-    expected = (0.3 * link + 0.7 * xent).mean()
+    p = torch.sigmoid(logits)
+    entropy = -(p * p.log() + (1 - p) * (1 - p).log()).sum(-1)
+    expected = (0.3 * link + 0.7 * xent - (0.2 * entropy if entropic else 0.0)).mean()
     torch.testing.assert_close(loss, expected)
     (found,) = torch.autograd.grad(loss, logits)
     (right,) = torch.autograd.grad(expected, logits)
@@ -176,7 +180,8 @@ def test_a_frozen_loss_net_is_never_updated() -> None:
     assert not any(p.requires_grad for p in criterion.parameters())
     energy = criterion.energy
     e = energy(energy.encode(x), torch.sigmoid(logits).unsqueeze(0))[0]
-    weights = [term.weight for term in criterion.method.phases[0].updates[1].objective.terms]
+    terms = criterion.method.phases[0].updates[1].objective.terms
+    weights = [term.weight for term in terms if term.weight]
     xent = F.binary_cross_entropy_with_logits(logits, y, reduction="none").sum(-1)
     expected = (weights[0] * Regression().link(e) + weights[1] * xent).mean()
     torch.testing.assert_close(criterion(x, logits, y), expected)
@@ -293,7 +298,8 @@ def test_a_users_loop_gets_the_trainers_weights(name) -> None:
 
     model = seeded(make_model, 1)
     criterion = LearnedLoss(make_energy(2), method, seed=7)
-    optimiser = build_optimiser(list(model.parameters()), Optimiser(lr=5e-3, weight_decay=1e-5))
+    (settings,) = (u.optimiser for u in method.phases[0].updates if u.trains == "task")
+    optimiser = build_optimiser(list(model.parameters()), settings)
     streams = Streams(7, ["task"])
     order = torch.Generator().manual_seed(stream_seed(7, "order"))
     torch.set_flush_denormal(True)  # as the Trainer does

@@ -25,7 +25,7 @@ from lossnet.proposals import (
     Zeros,
 )
 from lossnet.spaces import Binary
-from lossnet.terms import CostTerm, CrossEntropy, EnergyTerm, Entropy, Weighted
+from lossnet.terms import CostTerm, CrossEntropy, EnergyTerm, Entropy, NegativeEntropy, Weighted
 
 XENT = Judge((Weighted(1.0, CrossEntropy()),))
 
@@ -221,6 +221,7 @@ def test_terms_are_what_they_say() -> None:
         EnergyTerm(Regression()): -torch.sigmoid(-e),
         CrossEntropy(): -(target * p.log() + (1 - target) * (1 - p).log()).sum(-1),
         CostTerm(f1): f1(drawn.y, target, None)[0],
+        NegativeEntropy(): (p * p.log() + (1 - p) * (1 - p).log()).sum(-1),
         Entropy(): -(p * p.log() + (1 - p) * (1 - p).log()).sum(-1),
     }
     for term, value in expected.items():

@@ -61,6 +61,7 @@ def make_context(training=(), seed: int = 0, batch: Batch | None = None) -> Cont
 PROPOSALS = [
     NetOutput(),
     Samples(6),
+    Samples(6, temperature=3.0),
     Perturbed(4, 0.5),
     Target(),
     Exact(),
@@ -119,6 +120,18 @@ def test_samples_follow_the_net() -> None:
     drawn = dense(Samples(20_000)(context).y, torch.float64)
     p = torch.sigmoid(context.logits()).detach()
     assert ((drawn.mean(0) - p).abs() <= 5 * (p * (1 - p) / 20_000).sqrt()).all()
+
+
+def test_tempered_samples_have_the_tempered_log_probability() -> None:
+    context = make_context()
+    drawn = Samples(20_000, temperature=2.5)(context)
+    logits = context.logits().detach() / 2.5
+    p = torch.sigmoid(logits)
+    y = dense(drawn.y, torch.float64)
+    assert ((y.mean(0) - p).abs() <= 5 * (p * (1 - p) / 20_000).sqrt()).all()
+    torch.testing.assert_close(drawn.log_q, Binary().log_prob(logits, drawn.y))
+    target = context.target.unsqueeze(0)
+    torch.testing.assert_close(drawn.log_q_target, Binary().log_prob(logits, target)[0])
 
 
 def test_samples_and_the_task_loss_share_one_dropout_mask() -> None:
@@ -313,6 +326,7 @@ def test_samples_never_have_a_path() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
+        (lambda: Samples(3, temperature=0.0), "temperature is 0.0; give a number above 0"),
         (lambda: Samples(0), "number of samples is 0; give 1 or more"),
         (lambda: Perturbed(0), "number of candidates is 0; give 1 or more"),
         (lambda: Perturbed(3, std=-1.0), "std is -1.0; give a number of 0 or more"),

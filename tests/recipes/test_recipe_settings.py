@@ -11,7 +11,7 @@ from lossnet.errors import SettingError
 from lossnet.gradients import Unrolled
 from lossnet.proposals import GBI, NetOutput, Perturbed, Random, Samples
 from lossnet.recipes import RECIPES, build, defaults, summary
-from lossnet.terms import EnergyTerm
+from lossnet.terms import CrossEntropy, EnergyTerm, Entropy, NegativeEntropy
 
 EXPECTED = {
     "cross-entropy", "spen", "spen-e2e", "dvn", "nce-energy",
@@ -184,14 +184,32 @@ def test_the_end_to_end_energy_is_unrolled() -> None:
     assert update.objective.prediction == build("spen-e2e").predict
 
 
+def without_entropy(name: str) -> dict[str, float]:
+    """The paper's loss, for the recipes that can take the output's entropy off."""
+    return {"entropy_weight": 0.0} if "entropy_weight" in defaults(name) else {}
+
+
+@pytest.mark.parametrize("name", ["seal-nce", "seal-static-nce"])
+def test_the_entropy_comes_off_the_energy(name) -> None:
+    method = build(name, {"energy_weight": 0.25, "entropy_weight": 0.125})
+    (update,) = (u for u in method.phases[-1].updates if u.trains == "task")
+    (entropy,) = (term for term in update.objective.terms if isinstance(term.term, Entropy))
+    assert isinstance(entropy.term, NegativeEntropy)
+    assert entropy.weight == 0.125
+    without = build(name, {"energy_weight": 0.0, "entropy_weight": 0.125})
+    (update,) = (u for u in without.phases[-1].updates if u.trains == "task")
+    assert [type(term.term) for term in update.objective.terms if term.weight] == [CrossEntropy]
+
+
 @pytest.mark.parametrize("name", [name for name in RECIPES if name.startswith("seal-")])
 def test_the_task_net_reads_the_contrasts_link(name) -> None:
     """λ1 link(E) + λ2 cross-entropy, the link of the contrast the energy was trained with."""
-    method = build(name, {"energy_weight": 0.25, "xent_weight": 0.5})
+    method = build(name, {"energy_weight": 0.25, "xent_weight": 0.5, **without_entropy(name)})
     (update,) = (u for u in method.phases[-1].updates if u.trains == "task")
-    energy, xent = update.objective.terms
+    energy, xent = (term for term in update.objective.terms if term.weight)
     assert (energy.weight, xent.weight) == (0.25, 0.5)
     assert isinstance(energy.term, EnergyTerm)
+    assert isinstance(xent.term, CrossEntropy)
     assert energy.term.contrast == energy_update(name).objective.contrast
     assert method.task_net_predicts
 
