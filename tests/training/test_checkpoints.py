@@ -9,8 +9,10 @@ from safetensors.torch import save_file
 from small_runs import data, exact_match, make_nets, make_trainer, same, weights
 
 from lossnet.errors import DataError
-from lossnet.method import Method
+from lossnet.method import Method, Optimiser, Phase, Update
+from lossnet.objectives import Judge
 from lossnet.recipes import build
+from lossnet.terms import CrossEntropy, Weighted
 from lossnet.training import Checkpoint, Trainer, resume, save_checkpoint
 
 SETTINGS = {"method": "nce-energy", "lr": 0.1, "hidden": (8, 8)}
@@ -80,6 +82,29 @@ def test_resuming_after_any_epoch_gives_the_uninterrupted_weights(name, tmp_path
         for net, value in weights(resumed).items():
             assert same(value, expected[net]), (copy.name, net)
         assert timeless(resumed.history) == timeless(whole.history)
+
+
+def test_lowered_learning_rates_are_resumed(tmp_path) -> None:
+    xent = Judge((Weighted(1.0, CrossEntropy()),))
+    update = Update("task", xent, optimiser=Optimiser(lr=0.05, plateau=1))
+    method = Method("mine", (Phase((update,)),))
+
+    def trainer_with(scores, callbacks) -> Trainer:
+        return make_trainer(
+            method, score=lambda p: next(scores), patience=9, max_epochs=5, callbacks=callbacks
+        )
+
+    path = tmp_path / "checkpoint"
+    scores = [0.5, 0.4, 0.4, 0.6, 0.1]
+    whole = trainer_with(iter(scores), [Checkpoint(path, SETTINGS, seconds=0.0), Copies(path)])
+    whole.run()
+    assert whole.optimisers[0].param_groups[0]["lr"] == 0.05 / 8
+    for number, copy in enumerate(whole.callbacks[1].copies):
+        resumed = trainer_with(iter(scores[number + 1 :]), [])
+        resume(copy, resumed, SETTINGS)
+        resumed.run()
+        assert resumed.optimisers[0].param_groups[0]["lr"] == 0.05 / 8
+        assert same(weights(resumed)["task"], weights(whole)["task"])
 
 
 def test_a_run_killed_in_the_middle_of_an_epoch_goes_on(tmp_path) -> None:

@@ -113,6 +113,23 @@ def test_no_dropout_of_the_loss_net_moves_the_task_nets() -> None:
         assert same(weights(trainer)["task"], weights(plain)["task"]), name
 
 
+def test_a_loss_net_that_drops_while_it_judges_draws_from_its_own_stream() -> None:
+    method = recipe("seal-margin", energy_weight=1.0)
+    runs = []
+    for noise in (1, 2):
+        torch.manual_seed(noise)
+        trainer = make_trainer(method, nets=make_nets(method, energy=NoisyEnergy))
+        outside = torch.get_rng_state()
+        trainer.run()
+        assert torch.equal(outside, torch.get_rng_state())
+        runs.append(weights(trainer))
+    assert same(runs[0]["task"], runs[1]["task"])
+    assert same(runs[0]["energy"], runs[1]["energy"])
+    still = make_trainer(method)
+    still.run()
+    assert not same(weights(still)["energy"], runs[0]["energy"])
+
+
 def test_candidates_do_not_move_dropout_masks() -> None:
     few, many = (recipe("seal-nce", energy_weight=0.0, samples=k) for k in (2, 30))
     trainers = [make_trainer(few), make_trainer(many)]
