@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from lossnet import sparse
 from lossnet.context import Context
 from lossnet.contrasts.base import Compared, Contrast
 from lossnet.costs import Cost, f1
@@ -63,12 +64,16 @@ class Compare:
         target, mask = context.target, context.batch.mask
         drawn = self.proposal(context, keep_path=keep_path)
         requires = self.contrast.requires
+        e_target = None
+        if "target" in requires:
+            both = self._energy(context, sparse.prepend(target, drawn.y))
+            e_target, e = both[0], both[1:]
+        else:
+            e = self._energy(context, drawn.y)
         return self.contrast(
             Compared(
-                e=self._energy(context, drawn.y),
-                e_target=self._energy(context, target.unsqueeze(0))[0]
-                if "target" in requires
-                else None,
+                e=e,
+                e_target=e_target,
                 cost=self.cost(drawn.y, target, mask) if "cost" in requires else None,
                 log_q=drawn.log_q,
                 log_q_target=drawn.log_q_target,

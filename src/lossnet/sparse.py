@@ -61,6 +61,26 @@ def dense(y: Tensor, dtype: torch.dtype) -> Tensor:
     return (y.to_dense() if y.is_sparse else y).to(dtype)
 
 
+def prepend(target: Tensor, y: Tensor) -> Tensor:
+    """The target ``(B, *S)`` as candidate 0 before candidates ``(K, B, *S)`` of any kind."""
+    if not y.is_sparse:
+        return torch.cat([target.unsqueeze(0).to(y.dtype), y])
+    row, label = target.nonzero(as_tuple=True)
+    first = torch.stack([torch.zeros_like(row), row, label])
+    later = y.indices().clone()
+    later[0] += 1
+    indices = torch.cat([first, later], 1)
+    ones = torch.ones(indices.shape[1], dtype=y.dtype, device=y.device)
+    shape = (y.shape[0] + 1, *y.shape[1:])
+    return torch.sparse_coo_tensor(indices, ones, shape, is_coalesced=True, check_invariants=False)
+
+
+def _pairs(y: Tensor) -> tuple[Tensor, Tensor]:
+    """The on-entries of sparse candidates ``(K, B, L)``: row k·B + b, and label, by row."""
+    which, row, label = y.indices()
+    return which * y.shape[1] + row, label
+
+
 def dot(y: Tensor, h: Tensor) -> Tensor:
     """Inner products of candidates ``(K, B, *S)`` with ``h`` ``(B, *S)``, ``(K, B)``."""
     if not y.is_sparse:
@@ -77,8 +97,7 @@ def matmul(y: Tensor, weight: Tensor) -> Tensor:
     if not y.is_sparse:
         return y.to(weight.dtype) @ weight
     k, batch = y.shape[:2]
-    which, row, label = y.indices()
-    product: Tensor = _SumRows.apply(weight, which * batch + row, label, k * batch)
+    product: Tensor = _SumRows.apply(weight, *_pairs(y), k * batch)
     return product.view(k, batch, -1)
 
 
@@ -93,7 +112,7 @@ class _SumRows(torch.autograd.Function):
     def forward(ctx: Any, weight: Tensor, rows: Tensor, labels: Tensor, n: int) -> Tensor:
         ctx.save_for_backward(rows, labels)
         ctx.size = weight.shape[0]
-        return _bag(weight, rows, labels, n)
+        return _sum_rows(weight, rows, labels, n)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
@@ -102,7 +121,8 @@ class _SumRows(torch.autograd.Function):
         return _SumRows.apply(grad, labels[order], rows[order], ctx.size), None, None, None
 
 
-def _bag(weight: Tensor, rows: Tensor, columns: Tensor, n: int) -> Tensor:
+def _sum_rows(weight: Tensor, rows: Tensor, columns: Tensor, n: int) -> Tensor:
+    """out[r] = sum of weight[c] over the pairs (r, c), ordered by r; without a gradient."""
     counts = torch.bincount(rows, minlength=n)
     offsets = counts.cumsum(0) - counts
     return F.embedding_bag(columns, weight, offsets, mode="sum")

@@ -182,7 +182,8 @@ class Trainer:
         The next batch's loss would tell, but a checkpoint may be written before.
         """
         for update, parameters in zip(self.phase.updates, self.parameters, strict=True):
-            if not all(bool(torch.isfinite(parameter).all()) for parameter in parameters):
+            # A sum is finite only where every weight is, and is found in one quick pass.
+            if not all(math.isfinite(parameter.sum().item()) for parameter in parameters):
                 raise TrainingError(
                     f"the {update.trains!r} update left weights that are not finite (phase "
                     f"{self.phase.name!r}, epoch {self.epoch + 1}, by batch {batches}); lower its "
