@@ -65,6 +65,23 @@ def test_label_energy_keeps_the_contract() -> None:
     check_energy(small(), inputs(), Binary(), (4,))
 
 
+@pytest.mark.parametrize("form", ["float", "sparse"])
+def test_gradients_of_the_weights_once_and_twice(form) -> None:
+    """Unrolled inference differentiates the energy's gradient again."""
+    energy = small().double().eval()
+    h = energy.encode(inputs().double()).detach().requires_grad_()
+    y = (torch.rand(2, 3, 4, generator=torch.Generator().manual_seed(4)) < 0.5).double()
+    y = y.to_sparse().coalesce() if form == "sparse" else y
+    names = ["global_weight", "global_bias", "global_readout"]
+    values = tuple(getattr(energy, name).detach().clone().requires_grad_() for name in names)
+
+    def judged(h: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(energy, dict(zip(names, weights, strict=True)), (h, y))
+
+    assert torch.autograd.gradcheck(judged, (h, *values))
+    assert torch.autograd.gradgradcheck(judged, (h, *values))
+
+
 def test_only_the_encoding_drops_units() -> None:
     energy = small().train()
     x = inputs()
