@@ -161,3 +161,18 @@ def test_sampling_repeats_with_its_seed_and_leaves_the_global_generator() -> Non
             sparse.dense(first, torch.float32), sparse.dense(other, torch.float32)
         )
     assert torch.equal(before, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_the_target_goes_before_candidates_of_any_kind(share) -> None:
+    y = candidates(3, 2, 5, share, seed=8)
+    target = candidates(1, 2, 5, 0.5, seed=9)[0]
+    expected = torch.cat([target.unsqueeze(0), y])
+    weight = torch.randn(5, 4, dtype=torch.float64)
+    for form in (y, y.bool(), coo(y)):
+        joined = sparse.prepend(target, form)
+        assert joined.is_sparse == form.is_sparse
+        assert torch.equal(sparse.dense(joined, torch.float64), expected)
+        torch.testing.assert_close(sparse.matmul(joined, weight), expected @ weight)
+    relaxed = y.clone().requires_grad_()
+    assert sparse.prepend(target, relaxed).requires_grad
