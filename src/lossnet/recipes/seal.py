@@ -170,8 +170,8 @@ def seal_nce(
     L_E = -log exp(s_0) / Σ_k exp(s_k), s = -E(x, y) - Σ_i log P(y_i|x; Φ)   (paper 000, Eq. 8
     and 9): E learns -log p(y|x).
 
-    ``entropy_weight`` is not in the paper: λ1 E less as much of the output's entropy is
-    λ1 KL(F(x) || p), which keeps the output's probabilities useful; 0 gives the paper's loss,
+    ``entropy_weight`` is not in the paper: λ1 E less as much of the output's entropy
+    stands for λ1 KL(F(x) || p), which keeps the output's probabilities useful; 0 gives the paper's loss,
     which drives the output towards the most probable label set.
     """
     return _seal(
