@@ -95,8 +95,9 @@ class NegativeEntropy(Entropy):
     """-H(q). With an energy E = -log p of equal weight, E - H stands for KL(q || p).
 
     Exactly so where E is linear in y, as the local part of an energy is; elsewhere E at the mean
-    of q takes the place of its expectation. Without this term a task-net that follows the energy becomes
-    certain of the most probable output; with it, it keeps probabilities that mean something.
+    of q takes the place of its expectation. Without this term a task-net that follows the energy
+    becomes certain of the most probable output; with it, it keeps probabilities that mean
+    something.
     """
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:

@@ -171,8 +171,8 @@ def seal_nce(
     and 9): E learns -log p(y|x).
 
     ``entropy_weight`` is not in the paper: λ1 E less as much of the output's entropy
-    stands for λ1 KL(F(x) || p), which keeps the output's probabilities useful; 0 gives the paper's loss,
-    which drives the output towards the most probable label set.
+    stands for λ1 KL(F(x) || p), which keeps the output's probabilities useful; 0 gives the
+    paper's loss, which drives the output towards the most probable label set.
     """
     return _seal(
         "seal-nce",
