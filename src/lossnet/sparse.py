@@ -36,11 +36,12 @@ def bernoulli(logits: Tensor, k: int, generator: torch.Generator | None = None) 
     mean = torch.tensor(total * k, dtype=torch.float64, device=device)
     points = int(torch.poisson(mean, generator=generator))
     uniform = torch.rand(points, generator=generator, dtype=torch.float64, device=device)
-    # One uniform number places a point in its sample (whole part) and its cell (the rest).
-    place = uniform * k
+    # One uniform number places a point in its sample (whole part) and its cell (the rest); in
+    # order, so that the entries come out in order.
+    place = (uniform * k).sort().values
     which = place.long().clamp_max(k - 1)
     cell = torch.searchsorted(edges, (place - which) * total).clamp_max(rates.numel() - 1)
-    flat = torch.unique(which * rates.numel() + cell)
+    flat = torch.unique_consecutive(which * rates.numel() + cell)
     batch, labels = logits.shape
     row = flat // labels
     indices = torch.stack([row // batch, row % batch, flat - row * labels])
