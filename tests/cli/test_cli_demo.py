@@ -61,9 +61,9 @@ def test_a_loss_that_did_not_help_is_said_not_to() -> None:
 
 @pytest.mark.parametrize("task", [ATTRIBUTES, COMPLETION], ids=lambda task: task.name)
 def test_the_plan_is_fair_and_valid(task: demo.Task) -> None:
-    assert next(iter(task.methods)) == BASELINE
-    for method, params in task.methods.items():
-        build(method, params)
+    assert next(iter(task.entries)) == BASELINE
+    for entry in task.entries.values():
+        build(entry.method, entry.params)
     assert set(task.estimator) <= set(MultiLabelClassifier().get_params(deep=False))
     assert task.estimator["metric"] == "subset-accuracy"
 
@@ -77,7 +77,7 @@ def test_demo(lossnet: Run_, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     result = lossnet("demo", "--out", out, "--seeds", "2", "--first-seed", "7")
     assert result.code == 0, result.err
     assert result.err.count("exact match") == 2 * (
-        len(ATTRIBUTES.methods) + len(COMPLETION.methods)
+        len(ATTRIBUTES.entries) + len(COMPLETION.entries)
     )
     assert "mean ± deviation of 2 seeds" in result.out
     assert "contradictory %" in result.out

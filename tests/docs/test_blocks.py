@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -33,7 +35,9 @@ def test_there_are_blocks() -> None:
 @pytest.mark.parametrize("code", blocks("python"))
 def test_python_block(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "block", "exec"), {"__name__": "block"})
+    module = ModuleType("block")
+    monkeypatch.setitem(sys.modules, "block", module)  # dataclasses look their module up
+    exec(compile(code, "block", "exec"), vars(module))
 
 
 @pytest.mark.parametrize("code", blocks("console"))

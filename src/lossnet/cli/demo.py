@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if args.seeds < 1:
         raise SettingError("--seeds 0: give 1 or more")
     from lossnet.cli.folder import writable
-    from lossnet.demo import ATTRIBUTES, COMPLETION, run_task, verdict
+    from lossnet.demo import ATTRIBUTES, COMPLETION, REFINED, run_task, verdict
     from lossnet.demo.picture import draw
     from lossnet.reports import MissingMatplotlibError
 
@@ -60,9 +60,8 @@ def run(args: argparse.Namespace) -> int:
             for task in (ATTRIBUTES, COMPLETION)
         ]
         attributes, completion = outcomes
-        learned = [name for name in COMPLETION.methods if name in ATTRIBUTES.methods][-1]
         try:
-            picture = str(draw(out / "demo.png", attributes, completion, learned))
+            picture = str(draw(out / "demo.png", attributes, completion, REFINED))
         except MissingMatplotlibError as error:
             picture = f"not drawn: {error}"
     first = ("subset-accuracy", "contradictions", "example-f1", "seconds")

@@ -50,7 +50,7 @@ def contradicts(Y: Any) -> np.ndarray[Any, Any]:
 
 
 def digits_attributes(
-    seed: int = 0, *, n_train: int = 300, n_validation: int = 300, noise: float = 0.25
+    seed: int = 0, *, n_train: int = 300, n_validation: int = 300, noise: float = 0.5
 ) -> Splits:
     """Noisy digits in, the digit and a dozen facts that follow from it out.
 

@@ -14,7 +14,10 @@ from lossnet.reports import draw_demo
 
 
 def draw(path: str | Path, attributes: Outcome, completion: Outcome, method: str) -> Path:
-    """Draw the first test rows on which the baseline and one learned loss disagree.
+    """Draw test rows of the baseline and one learned loss, the first ones that show something.
+
+    Label sets: the first rows where either contradicts itself; lower halves: the first rows
+    where the two differ.
 
     Args:
         path: the picture to write.
@@ -23,10 +26,12 @@ def draw(path: str | Path, attributes: Outcome, completion: Outcome, method: str
         method: the learned loss, trained on both tasks.
     """
     shown = (BASELINE, method)
-    rows = _disagree(attributes, shown, 6)
+    marked = [contradicts(attributes.predictions[name]) for name in shown]
+    rows = _first(marked[0] | marked[1], 6)
     sets = {name: attributes.predictions[name][rows] for name in shown}
     names = attributes.test.label_names
-    below = _disagree(completion, shown, 8)
+    differ = completion.predictions[shown[0]] != completion.predictions[shown[1]]
+    below = _first(differ.any(axis=1), 8)
     upper = completion.test.X[below].reshape(-1, 4, 8)
     lower = completion.test.Y[below].reshape(-1, 4, 8)
     return draw_demo(
@@ -39,17 +44,16 @@ def draw(path: str | Path, attributes: Outcome, completion: Outcome, method: str
         whole=np.concatenate([upper, lower], axis=1),
         completions={name: completion.predictions[name][below].reshape(-1, 4, 8) for name in shown},
         titles=(
-            "Label sets: the first test digits on which the two disagree",
-            "Lower halves: the same choice",
+            "Label sets: the first test digits with a contradiction",
+            "Lower halves: the first that differ",
         ),
     )
 
 
-def _disagree(outcome: Outcome, methods: tuple[str, str], most: int) -> np.ndarray[Any, Any]:
-    """The first test rows that two methods predict differently; if none, the first rows."""
-    one, other = (outcome.predictions[name] for name in methods)
-    rows = np.flatnonzero((one != other).any(axis=1))[:most]
-    return rows if len(rows) else np.arange(min(most, len(one)))
+def _first(wanted: np.ndarray[Any, Any], most: int) -> np.ndarray[Any, Any]:
+    """The first rows where ``wanted`` holds; if it never does, the first rows."""
+    rows = np.flatnonzero(wanted)[:most]
+    return rows if len(rows) else np.arange(min(most, len(wanted)))
 
 
 def _names(Y: np.ndarray[Any, Any], names: list[str]) -> list[list[str]]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lossnet.data import MultiLabelData, Splits, contradicts
-from lossnet.demo.plan import Task
+from lossnet.demo.plan import Entry, Task
 from lossnet.estimators import MultiLabelClassifier
 from lossnet.files import read_json
 from lossnet.metrics import apply_threshold, evaluate
@@ -26,8 +26,8 @@ class Outcome:
 
     Args:
         test: the first seed's test rows.
-        runs: one for each method and seed.
-        predictions: method to 0/1 labels of the test rows.
+        runs: one for each entry and seed.
+        predictions: entry to 0/1 labels of the test rows.
     """
 
     test: MultiLabelData
@@ -43,7 +43,7 @@ def run_task(
     command: str,
     tell: Callable[[str], None] = print,
 ) -> Outcome:
-    """Train every method on every seed's data and record the runs.
+    """Train every entry on every seed's data and record the runs.
 
     Args:
         task: what to train.
@@ -57,27 +57,27 @@ def run_task(
         splits = task.data(seed)
         assert splits.test is not None
         outcome = outcome or Outcome(splits.test)
-        for method, params in task.methods.items():
-            predicted, metrics, seconds = _train(task, method, params, splits, seed)
+        for name, entry in task.entries.items():
+            predicted, metrics, seconds = _train(task, entry, splits, seed)
             if seed == seeds[0]:
-                outcome.predictions[method] = predicted
+                outcome.predictions[name] = predicted
             path = record(
                 store,
                 command=command,
                 data=task.name,
                 data_checksum=splits.test.checksum(),
-                method=method,
+                method=name,
                 seed=seed,
-                configuration={**task.estimator, "method_params": params},
+                configuration={**task.estimator, **asdict(entry)},
                 metrics=metrics,
                 seconds=seconds,
                 tags=["demo"],
             )
             outcome.runs.append(Run(**read_json(path)))
-            count = f"{len(outcome.runs)}/{len(seeds) * len(task.methods)}"
+            count = f"{len(outcome.runs)}/{len(seeds) * len(task.entries)}"
             exact = 100 * metrics["subset-accuracy"]
             tell(
-                f"[{count}] {task.name}, seed {seed}, {method}: exact match {exact:.1f} %, "
+                f"[{count}] {task.name}, seed {seed}, {name}: exact match {exact:.1f} %, "
                 f"{seconds:.1f} s"
             )
     assert outcome is not None
@@ -85,12 +85,18 @@ def run_task(
 
 
 def _train(
-    task: Task, method: str, params: dict[str, Any], splits: Splits, seed: int
+    task: Task, entry: Entry, splits: Splits, seed: int
 ) -> tuple[Labels, dict[str, float], float]:
     """Predicted labels of the test rows, their metrics, and seconds of training."""
     assert splits.validation is not None
     assert splits.test is not None
-    model = MultiLabelClassifier(method, method_params=params, random_state=seed, **task.estimator)
+    model = MultiLabelClassifier(
+        entry.method,
+        method_params=entry.params,
+        refine=entry.refine,
+        random_state=seed,
+        **task.estimator,
+    )
     held_out = (splits.validation.X, splits.validation.Y)
     began = time.perf_counter()
     model.fit(splits.train.X, splits.train.Y, validation_data=held_out)
