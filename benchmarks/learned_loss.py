@@ -28,8 +28,11 @@ SETTINGS = {**NETWORK, **EPOCHS[True]}
 
 
 def own_mlp(features: int, labels: int) -> nn.Module:
-    """A user's plain PyTorch network."""
-    return nn.Sequential(
+    """A user's plain PyTorch network, initialised as the papers do.
+
+    With PyTorch's own initialisation the same loop ended a point of F1 lower.
+    """
+    net = nn.Sequential(
         nn.Linear(features, 400),
         nn.Softplus(),
         nn.Dropout(0.5),
@@ -37,6 +40,12 @@ def own_mlp(features: int, labels: int) -> nn.Module:
         nn.Softplus(),
         nn.Linear(400, labels),
     )
+    for layer in net:
+        if isinstance(layer, nn.Linear):
+            nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
+            nn.init.zeros_(layer.bias)
+    nn.init.xavier_uniform_(net[-1].weight)
+    return net
 
 
 def own_loop(seed: int) -> dict[str, float]:
