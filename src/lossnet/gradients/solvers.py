@@ -1,0 +1,206 @@
+"""Linear solvers for A x = b that know the matrix A by its products with vectors alone.
+
+A vector has the shapes of a net's parameters and is never flattened into one tensor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from lossnet.errors import SettingError, TrainingError
+
+#: A vector in the shape of a net's parameters, one tensor a parameter.
+Vector = tuple[Tensor, ...]
+#: The product v -> A v with a symmetric matrix.
+Matvec = Callable[[Vector], Vector]
+
+#: How far above 1 rounding may carry the residual of a series that does not diverge.
+_SLACK = 1e-3
+#: Residuals of conjugate gradients may rise on the way down; beyond this they do not come back.
+_DIVERGED = 1e3
+
+
+class SolverError(TrainingError):
+    """A linear solver met a matrix it cannot handle, or numbers that are not finite."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The vector found, and how well it solves the system.
+
+    Args:
+        x: the solution, in the shapes of b.
+        residual: |b - A x| / |b|, and 0 for b = 0.
+    """
+
+    x: Vector
+    residual: float
+
+
+class Solver(Protocol):
+    """Solves A x = b approximately, given the product with A."""
+
+    def __call__(self, matvec: Matvec, b: Vector) -> Solution:
+        """The solution and its residual; SolverError where there is none to give."""
+        ...
+
+
+@dataclass(frozen=True)
+class Neumann:
+    """The von Neumann series, s Σ_{j<terms} (I - s A)^j b, which tends to A⁻¹ b.
+
+    It is the solver of paper 002 (section 3.2), after Lorraine et al. (2020). For a symmetric A
+    it converges where every eigenvalue of A lies between 0 and 2 / s.
+
+    What is left over is b - A x = (I - s A)^terms b, the term that would come next. ``terms``
+    products are spent, exactly: all but one on the sum, the last on the residual, which is
+    therefore the true one. A residual above 1 tells that the series diverges: SolverError.
+
+    Args:
+        terms: number of terms of the sum.
+        scale: s. None takes |b| / |A b| from the first product, which costs nothing and for
+            A = c I gives the solution in one term. It is at least 1 / (the largest eigenvalue),
+            and may be too large to converge where b lies along small eigenvalues.
+    """
+
+    terms: int = 3
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.terms < 1:
+            raise SettingError(f"terms is {self.terms}; give 1 or more")
+        if self.scale is not None and not self.scale > 0.0:
+            raise SettingError(f"scale is {self.scale}; give a number above 0, or None")
+
+    def __call__(self, matvec: Matvec, b: Vector) -> Solution:
+        size = _size_of_right_side("Neumann", b)
+        if size == 0.0:
+            return Solution(_zeros(b), 0.0)
+        product = matvec(b)
+        scale = self._scale(size, product)
+        total = tuple(tensor.clone() for tensor in b)
+        term = tuple(torch._foreach_add(b, product, alpha=-scale))
+        for _ in range(self.terms - 1):
+            torch._foreach_add_(total, term)
+            torch._foreach_add_(term, matvec(term), alpha=-scale)
+        residual = norm(term) / size
+        if not residual <= 1.0 + _SLACK:
+            raise SolverError(
+                f"Neumann: after {self.terms} terms with scale {scale:.3g} the residual is "
+                f"{residual:.3g} times the right-hand side, so the series diverges; lower scale, "
+                "raise damping, or take curvature='gauss-newton'"
+            )
+        torch._foreach_mul_(total, scale)
+        return Solution(total, residual)
+
+    def _scale(self, size: float, product: Vector) -> float:
+        if self.scale is not None:
+            return self.scale
+        stretched = norm(product)
+        if not 0.0 < stretched < math.inf:
+            raise SolverError(
+                f"Neumann: the first product has norm {stretched}, from which no scale can be "
+                "chosen; give scale, or raise damping"
+            )
+        return size / stretched
+
+
+@dataclass(frozen=True)
+class ConjugateGradient:
+    """Conjugate gradients (Hestenes and Stiefel, 1952), for a positive definite A.
+
+    After k products x minimises ½ x'A x - b'x over the span of b, A b, ..., A^(k-1) b. The
+    residual is the one the recurrence carries along; it is the true one up to rounding.
+
+    A direction p with p'A p <= 0 shows that A is not positive definite: SolverError. Running out
+    of steps is no error; the residual tells how far the solution is.
+
+    Args:
+        steps: products spent at most.
+        tolerance: the residual at which to stop earlier.
+    """
+
+    steps: int = 10
+    tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise SettingError(f"steps is {self.steps}; give 1 or more")
+        if not self.tolerance > 0.0:
+            raise SettingError(f"tolerance is {self.tolerance}; give a number above 0")
+
+    def __call__(self, matvec: Matvec, b: Vector) -> Solution:
+        size = _size_of_right_side("conjugate gradients", b)
+        x = _zeros(b)
+        if size == 0.0:
+            return Solution(x, 0.0)
+        rest = tuple(tensor.clone() for tensor in b)
+        direction = tuple(tensor.clone() for tensor in b)
+        square = size * size
+        for step in range(1, self.steps + 1):
+            product = matvec(direction)
+            length = square / _positive(dot(direction, product), step)
+            torch._foreach_add_(x, direction, alpha=length)
+            torch._foreach_add_(rest, product, alpha=-length)
+            before, square = square, dot(rest, rest)
+            if not math.sqrt(square) > self.tolerance * size:
+                break
+            torch._foreach_mul_(direction, square / before)
+            torch._foreach_add_(direction, rest)
+        return Solution(x, _bounded(math.sqrt(square) / size, step))
+
+
+#: Solvers by the names settings use.
+SOLVERS: dict[str, type[Neumann] | type[ConjugateGradient]] = {
+    "neumann": Neumann,
+    "cg": ConjugateGradient,
+}
+
+
+def dot(a: Vector, b: Vector) -> float:
+    """The inner product a'b over all tensors."""
+    parts = [torch.dot(one.reshape(-1), two.reshape(-1)) for one, two in zip(a, b, strict=True)]
+    return float(torch.stack(parts).sum())
+
+
+def norm(a: Vector) -> float:
+    """The Euclidean norm |a| over all tensors."""
+    return float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(a))))
+
+
+def _zeros(like: Vector) -> Vector:
+    return tuple(torch.zeros_like(tensor) for tensor in like)
+
+
+def _size_of_right_side(solver: str, b: Vector) -> float:
+    size = norm(b)
+    if not math.isfinite(size):
+        raise SolverError(
+            f"{solver}: the right-hand side has norm {size} before any product; the gradient of "
+            "the primary loss is not finite, so lower the learning rate or clip the gradient"
+        )
+    return size
+
+
+def _positive(curvature: float, step: int) -> float:
+    if not 0.0 < curvature < math.inf:
+        raise SolverError(
+            f"conjugate gradients: p'A p is {curvature:.3g} at step {step}, and only a positive "
+            "definite matrix can be solved; raise damping, or take curvature='gauss-newton'"
+        )
+    return curvature
+
+
+def _bounded(residual: float, step: int) -> float:
+    if not residual <= _DIVERGED:
+        raise SolverError(
+            f"conjugate gradients: after {step} steps the residual is {residual:.3g} times the "
+            "right-hand side; raise damping, or take curvature='gauss-newton'"
+        )
+    return residual
