@@ -145,8 +145,7 @@ class Logistic:
         return flat(found.explicit) + flat(found.implicit)
 
 
-@pytest.mark.parametrize("product", PRODUCTS)
-def test_gradient_of_the_outer_objective(product):
+def test_gradient_of_the_outer_objective():
     problem = Logistic()
     point = flat([problem.weights, problem.ridge])
 
@@ -160,7 +159,9 @@ def test_gradient_of_the_outer_objective(product):
         [(outer_objective(point + u) - outer_objective(point - u)) / (2 * step) for u in units],
         dtype=torch.float64,
     )
-    assert torch.allclose(problem.hypergradient(product), differences, rtol=0.0, atol=1e-8)
+    for product in PRODUCTS:
+        found = problem.hypergradient(product)
+        assert torch.allclose(found, differences, rtol=0.0, atol=1e-8)
 
 
 def test_agrees_with_torchopt():
