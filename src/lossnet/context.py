@@ -6,11 +6,13 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from lossnet.nets.base import Derived
 from lossnet.spaces import Space
 
 
@@ -59,7 +61,8 @@ class Context:
     """A batch, the nets and their cached passes.
 
     A net's pass is computed once for each state of its parameters and reused: the samples and
-    the task loss share one pass of the task-net, K candidates share one encoding.
+    the task loss share one pass of the task-net, K candidates share one encoding, two heads share
+    one pass of their features.
 
     Args:
         nets: the nets by name; the energy answers ``encode`` and ``forward``.
@@ -83,16 +86,22 @@ class Context:
         streams: Streams | None = None,
         given: Mapping[str, Tensor] | None = None,
     ) -> None:
-        self.nets = nets
+        self.nets: Mapping[str, Any] = nets
         self.batch = batch
         self.space = space
         self.generator = generator
         self.training = training
         self.streams = streams
+        #: Sums of what objectives report beside their loss, and how often each was reported.
+        self.notes: dict[str, tuple[Tensor, int]] = {}
         self._given = dict(given or {})
-        self._cache: dict[tuple[str, bool], Any] = {}
-        #: The net an update is training now; only then is an energy encoded in train mode.
-        self.focus: str | None = None
+        self._cache: dict[tuple[str, str, bool, bool], Any] = {}
+        self._shared = {
+            net.base for net in nets.values() if isinstance(net, Derived) and net.shares_features
+        }
+        self._before: dict[str, Tensor] = {}  # streams as they were before a net's pass
+        self._focus: frozenset[str] = frozenset()
+        self._attached: frozenset[str] = frozenset()
 
     @property
     def target(self) -> Tensor:
@@ -101,44 +110,88 @@ class Context:
             raise TypeError("this step needs targets, and the batch has none")
         return self.batch.target
 
+    @contextmanager
+    def focused(self, names: Iterable[str], *, attached: Iterable[str] = ()) -> Iterator[None]:
+        """Work on an update of these nets: only then is an energy encoded in train mode.
+
+        ``attached`` nets stay frozen, in eval mode, but keep their graph: a gradient with respect
+        to them is asked for all the same.
+        """
+        before = self._focus, self._attached
+        self._focus, self._attached = frozenset(names), frozenset(attached)
+        try:
+            yield
+        finally:
+            self._focus, self._attached = before
+
     def logits(self, name: str = "task") -> Tensor:
         """Logits ``(B, *S)`` of a task-net, with their graph where the phase trains it."""
         if name in self._given:
             return self._given[name]
-        train = name in self.training
-        key = (name, train)
-        if key not in self._cache:
-            net = self.nets[name]
-            self._cache[key] = self._run(name, train, lambda: net(self.batch.x))
-        logits: Tensor = self._cache[key]
-        return logits
+        net = self.nets[name]
+        if isinstance(net, Derived):
+            call = partial(net.logits, self)
+        elif name in self._shared:
+            call = partial(net.head, self.features(name))
+        else:
+            call = partial(net, self.batch.x)
+        return self._cached("logits", name, name in self.training, call)
+
+    def features(self, name: str) -> Tensor:
+        """What a :class:`~lossnet.nets.Headed` net's head is given, for other heads to share."""
+        call = partial(self.nets[name].features, self.batch.x)
+        return self._cached("features", name, name in self.training, call)
 
     def encoded(self, name: str = "energy") -> Any:
         """The energy's encoding of the inputs, with its graph while the energy is trained."""
-        train = self.focus == name
-        key = (name, train)
-        if key not in self._cache:
-            net: Any = self.nets[name]
-            self._cache[key] = self._run(
-                name, train, lambda: net.encode(self.batch.x, self.batch.mask)
-            )
-        return self._cache[key]
+        call = partial(self.nets[name].encode, self.batch.x, self.batch.mask)
+        return self._cached("encoded", name, name in self._focus, call)
 
     def energy(self, y: Tensor, name: str = "energy", h: Any = None) -> Tensor:
         """Energies ``(K, B)`` of candidates ``(K, B, *S)``; ``h`` stands in for the encoding."""
         h = self.encoded(name) if h is None else h
-        with self._running(name, self.focus == name):
+        with self._running(name, name in self._focus):
             e: Tensor = self.nets[name](h, y, self.batch.mask)
         return e
 
-    def updated(self, name: str) -> None:
-        """Forget what was computed with the net's old parameters."""
-        self._given.pop(name, None)
-        self._cache = {key: value for key, value in self._cache.items() if key[0] != name}
+    def note(self, name: str, values: Tensor) -> None:
+        """Report the mean of ``values`` beside the loss; the history has its mean over an epoch."""
+        total, count = self.notes.get(name, (0.0, 0))
+        self.notes[name] = total + values.detach().mean(), count + 1
 
-    def _run(self, name: str, train: bool, call: Callable[[], Any]) -> Any:
-        with torch.set_grad_enabled(train and torch.is_grad_enabled()), self._running(name, train):
-            return call()
+    def updated(self, names: Iterable[str]) -> None:
+        """Forget what was computed with the nets' old parameters."""
+        stale = set(names)
+        for name in stale:
+            self._given.pop(name, None)
+            self._before.pop(name, None)
+        stale |= {
+            name
+            for name, net in self.nets.items()
+            if isinstance(net, Derived) and net.base in stale
+        }
+        self._cache = {key: value for key, value in self._cache.items() if key[1] not in stale}
+
+    def again(self, name: str) -> None:
+        """Forget a net's pass, and let the next one draw the same dropout masks."""
+        before = self._before.get(name)
+        self.updated([name])
+        if self.streams is not None and before is not None:
+            self.streams.states[name] = before
+
+    def _cached(self, what: str, name: str, train: bool, call: Callable[[], Any]) -> Any:
+        """A pass of a net, from the cache where it was made in the same mode."""
+        graph = train or name in self._attached
+        key = (what, name, train, graph)
+        if key not in self._cache:
+            if train and self.streams is not None:
+                self._before.setdefault(name, self.streams.states[name])
+            with (
+                torch.set_grad_enabled(graph and torch.is_grad_enabled()),
+                self._running(name, train),
+            ):
+                self._cache[key] = call()
+        return self._cache[key]
 
     @contextmanager
     def _running(self, name: str, train: bool) -> Iterator[None]:

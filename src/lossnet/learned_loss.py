@@ -125,7 +125,8 @@ class LearnedLoss(nn.Module):
             for update, optimiser in zip(self._updates, self._optimisers, strict=True):
                 context = self._context(batch, logits)
                 for _ in range(update.steps):
-                    total += step(update, context, optimiser, self._parameters_of_energy)
+                    measured = step(update, context, optimiser, self._parameters_of_energy)
+                    total += measured[f"loss/{update.name}"]
                     steps += 1
         for parameter in self._parameters_of_energy:
             parameter.grad = None
@@ -160,14 +161,15 @@ def _fixed(net: nn.Module) -> Iterator[None]:
 def _split_updates(method: Method) -> tuple[Update, list[Update]]:
     """The task-net's update, and the loss-net's; an error for methods that need more."""
     updates = method.phases[0].updates
-    others = [update for update in updates if update.trains != "task"]
-    task = [update for update in updates if update.trains == "task"]
+    others = [update for update in updates if update.trained != ("task",)]
+    task = [update for update in updates if update.trained == ("task",)]
     fits = (
         len(method.phases) == 1
         and len(task) == 1
         and isinstance(task[0].objective, Judge)
         and method.task_net_predicts
-        and all(update.trains == "energy" for update in others)
+        and all(update.trained == ("energy",) for update in others)
+        and not any(update.gradient.nets for update in updates)
         and method.nets <= {"task", "energy"}
     )
     if not fits:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from lossnet.errors import SettingError, unknown
 from lossnet.gradients.base import GradientRule
 from lossnet.gradients.rules import Direct
-from lossnet.objectives import Compare, Objective
+from lossnet.nets.base import Derivation
+from lossnet.objectives import Objective
 from lossnet.proposals.base import Proposal
 from lossnet.proposals.net import NetOutput
+
+Rows = Literal["train", "validation", "unlabelled"]
 
 
 @dataclass(frozen=True)
@@ -23,12 +27,15 @@ class Optimiser:
         clip: largest gradient norm; None leaves gradients as they are.
         plateau: halve the learning rate after this many epochs without a better validation
             metric; None never does.
+        beta1: how much of the last steps' direction a step keeps; adversarial training wants
+            less, 0.5 in paper 004.
     """
 
     lr: float = 1e-3
     weight_decay: float = 1e-5
     clip: float | None = None
     plateau: int | None = None
+    beta1: float = 0.9
 
     def __post_init__(self) -> None:
         if not self.lr > 0:
@@ -39,30 +46,51 @@ class Optimiser:
             raise SettingError(f"clip is {self.clip}; give a norm above 0, or None")
         if self.plateau is not None and self.plateau < 1:
             raise SettingError(f"plateau is {self.plateau}; give 1 epoch or more, or None")
+        if not 0 <= self.beta1 < 1:
+            raise SettingError(f"beta1 is {self.beta1}; give a number from 0 to below 1")
 
 
 @dataclass(frozen=True)
 class Update:
-    """Train one net on one objective.
+    """Train one net, or several together, on one objective.
 
     Args:
-        trains: name of the net.
+        trains: name of the net, or names of the nets.
         objective: what it minimises.
         steps: how many optimiser steps a batch.
         optimiser: settings of its optimiser.
         gradient: how the gradient is found.
+        watch: record the gradient's norm in the history.
     """
 
-    trains: str
+    trains: str | tuple[str, ...]
     objective: Objective
     steps: int = 1
     optimiser: Optimiser = field(default_factory=Optimiser)
     gradient: GradientRule = field(default_factory=Direct)
+    watch: bool = False
 
     def __post_init__(self) -> None:
+        if not self.trained:
+            raise SettingError("an update names no net to train")
         if self.steps < 1:
-            raise SettingError(f"{self.trains!r} is trained {self.steps} steps a batch; give 1 up")
-        self.objective.check(keep_path=self.gradient.keeps_path, trains=self.trains)
+            raise SettingError(f"{self.name!r} is trained {self.steps} steps a batch; give 1 up")
+        self.gradient.check(self.objective, self.trained)
+
+    @property
+    def trained(self) -> tuple[str, ...]:
+        """The nets it trains."""
+        return (self.trains,) if isinstance(self.trains, str) else self.trains
+
+    @property
+    def name(self) -> str:
+        """What progress, history and errors call it."""
+        return "+".join(self.trained)
+
+    @property
+    def nets(self) -> frozenset[str]:
+        """Every net it trains or runs."""
+        return self.objective.nets | self.gradient.nets | set(self.trained)
 
 
 @dataclass(frozen=True)
@@ -74,6 +102,9 @@ class Phase:
     Args:
         updates: the updates.
         predict: what validation predicts with.
+        rows: what is trained on: the ``"train"`` rows, the ``"validation"`` rows or
+            ``"unlabelled"`` ones; on the last two, objectives that ask for no truth.
+        copies: nets that start the phase with another's weights, by name.
         monitor: what early stopping watches: the validation ``"metric"``, or the ``"loss"`` of
             the first update on validation data, where the phase's predictions mean little.
         name: shown in progress and history.
@@ -83,19 +114,30 @@ class Phase:
     predict: Proposal = field(default_factory=NetOutput)
     monitor: Literal["metric", "loss"] = "metric"
     name: str = "train"
+    rows: Rows = "train"
+    copies: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.updates:
             raise SettingError(f"phase {self.name!r} has no update")
         if self.monitor not in ("metric", "loss"):
             raise unknown("monitor", self.monitor, ["metric", "loss"])
-        if len(self.trained) < len(self.updates):
+        if self.rows not in get_args(Rows):
+            raise unknown("kind of rows", self.rows, get_args(Rows))
+        if len(self.trained) < sum(len(update.trained) for update in self.updates):
             raise SettingError(f"phase {self.name!r} trains one net in two updates; join them")
+        for update in self.updates:
+            if self.rows != "train" and update.objective.needs_target:
+                raise SettingError(
+                    f"phase {self.name!r} trains {update.name!r} on {self.rows} rows, and its "
+                    "objective needs the truth; take rows='train', or an objective without "
+                    "cross-entropy, costs or contrasts"
+                )
 
     @property
     def trained(self) -> frozenset[str]:
         """The nets this phase trains."""
-        return frozenset(update.trains for update in self.updates)
+        return frozenset(name for update in self.updates for name in update.trained)
 
 
 @dataclass(frozen=True)
@@ -106,36 +148,60 @@ class Method:
         name: the method's name.
         phases: the phases.
         predict: the proposal that predicts once training is over.
+        derived: nets that are made from another net's pass, by name.
     """
 
     name: str
     phases: tuple[Phase, ...]
     predict: Proposal = field(default_factory=NetOutput)
+    derived: Mapping[str, Derivation] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.phases:
             raise SettingError(f"method {self.name!r} has no phase")
         for proposal in (self.predict, *(phase.predict for phase in self.phases)):
-            if proposal.needs_target:
-                raise SettingError(
-                    f"method {self.name!r} predicts with {type(proposal).__name__}, which needs "
-                    "the truth; predict with NetOutput or a GBI without a cost"
-                )
+            self._check_predicts(proposal)
+        if spoilt := self._cost_augmented & self.predict.nets:
+            raise SettingError(
+                f"method {self.name!r} predicts with {sorted(spoilt)[0]!r}, a cost-augmented net, "
+                "which is trained to differ from the truth; predict with the test-time net"
+            )
         trained = frozenset().union(*(phase.trained for phase in self.phases))
         if missing := self.nets - trained:
             raise SettingError(
                 f"method {self.name!r} uses {', '.join(sorted(missing))} without ever training it"
             )
 
+    def _check_predicts(self, proposal: Proposal) -> None:
+        stacked = [
+            name
+            for name in sorted(proposal.nets & self.derived.keys())
+            if self.derived[name].kind.needs_target
+        ]
+        if proposal.needs_target or stacked:
+            what = f"the net {stacked[0]!r}" if stacked else type(proposal).__name__
+            raise SettingError(
+                f"method {self.name!r} predicts with {what}, which needs the truth; predict with "
+                "the output of a net of x alone, or a GBI without a cost"
+            )
+
+    @property
+    def _cost_augmented(self) -> frozenset[str]:
+        """Nets whose last training drove them away from the truth."""
+        spoilt: frozenset[str] = frozenset()
+        for phase in self.phases:
+            spoilt |= {copy for copy, model in phase.copies.items() if model in spoilt}
+            for update in phase.updates:
+                spoilt = spoilt - set(update.trained) | update.objective.raises_cost
+        return spoilt
+
     @property
     def nets(self) -> frozenset[str]:
         """Every net the method trains or runs."""
         names = set(self.predict.nets)
         for phase in self.phases:
-            names |= phase.predict.nets
-            for update in phase.updates:
-                names |= {update.trains} | update.objective.nets
-        return frozenset(names)
+            names |= phase.predict.nets.union(*(update.nets for update in phase.updates))
+        return frozenset(names | {self.derived[name].base for name in names & self.derived.keys()})
 
     @property
     def task_net_predicts(self) -> bool:
@@ -149,11 +215,7 @@ class Method:
         for phase in self.phases:
             proposals.append(phase.predict)
             for update in phase.updates:
-                objective = update.objective
-                if isinstance(objective, Compare):
-                    proposals.append(objective.proposal)
-                else:
-                    proposals.append(objective.prediction)
+                proposals += update.objective.proposals
         return any("energy" in proposal.nets for proposal in proposals)
 
     @property
@@ -164,7 +226,7 @@ class Method:
                 update.steps
                 for phase in self.phases
                 for update in phase.updates
-                if update.trains == name
+                if name in update.trained
             )
             for name in sorted(self.nets)
         }

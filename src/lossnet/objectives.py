@@ -1,8 +1,10 @@
-"""The two kinds of objective: compare the energies of candidates, or judge one prediction."""
+"""Objectives: compare the energies of candidates, judge one prediction, or sum such parts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -14,7 +16,7 @@ from lossnet.costs import Cost, f1
 from lossnet.errors import SettingError
 from lossnet.proposals.base import Proposal
 from lossnet.proposals.net import NetOutput
-from lossnet.terms import Weighted
+from lossnet.terms import Violation, Weighted
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,15 @@ class Compare:
         cost: cost of a candidate beside the truth, for contrasts that ask for one.
         energy: the net whose energies are compared. A task-net's energy is its negative
             log-likelihood, -log P(y|x), which turns a contrast into a loss on the task-net.
+        path: where candidates keep a path to their net, what it leads through: ``"all"``, energy
+            and cost, or their ``"cost"`` alone.
     """
 
     contrast: Contrast
     proposal: Proposal
     cost: Cost = f1
     energy: str = "energy"
+    path: Literal["all", "cost"] = "all"
 
     @property
     def nets(self) -> frozenset[str]:
@@ -43,7 +48,17 @@ class Compare:
     def needs_target(self) -> bool:
         return True
 
-    def check(self, *, keep_path: bool, trains: str) -> None:
+    @property
+    def proposals(self) -> tuple[Proposal, ...]:
+        """Where its candidates come from."""
+        return (self.proposal,)
+
+    @property
+    def raises_cost(self) -> frozenset[str]:
+        """None: it trains an energy."""
+        return frozenset()
+
+    def check(self, *, keep_path: bool, trains: Sequence[str]) -> None:
         """Raise where the proposal cannot give what the contrast or the gradient asks for."""
         proposal, contrast = type(self.proposal).__name__, type(self.contrast).__name__
         if "log_q" in self.contrast.requires - self.proposal.provides:
@@ -53,10 +68,10 @@ class Compare:
             )
         if keep_path:
             _check_path(self.proposal, "gradient=Direct()")
-        if trains != self.energy and not (keep_path and trains in self.proposal.nets):
+        if self.energy not in trains and not (keep_path and self.proposal.nets & set(trains)):
             raise SettingError(
-                f"an update of {trains!r} compares energies of {self.energy!r}, so nothing it "
-                f"trains enters the loss; train {self.energy!r} instead"
+                f"an update of {_names(trains)} compares energies of {self.energy!r}, so nothing "
+                f"it trains enters the loss; train {self.energy!r} instead"
             )
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Tensor:
@@ -64,12 +79,13 @@ class Compare:
         target, mask = context.target, context.batch.mask
         drawn = self.proposal(context, keep_path=keep_path)
         requires = self.contrast.requires
+        y = drawn.y if self.path == "all" else drawn.y.detach()
         e_target = None
         if "target" in requires:
-            both = self._energy(context, sparse.prepend(target, drawn.y))
+            both = self._energy(context, sparse.prepend(target, y))
             e_target, e = both[0], both[1:]
         else:
-            e = self._energy(context, drawn.y)
+            e = self._energy(context, y)
         return self.contrast(
             Compared(
                 e=e,
@@ -108,24 +124,45 @@ class Judge:
         return self.prediction.needs_target or any(t.term.needs_target for t in self._counted)
 
     @property
+    def proposals(self) -> tuple[Proposal, ...]:
+        """Where its prediction comes from."""
+        return (self.prediction,)
+
+    @property
+    def raises_cost(self) -> frozenset[str]:
+        """Nets that it drives away from the truth: cost-augmented ones, unfit to predict."""
+        raised = any(isinstance(t.term, Violation) and t.term.raises_cost for t in self._counted)
+        return self.prediction.nets if raised else frozenset()
+
+    @property
+    def convex_terms(self) -> tuple[Weighted, ...]:
+        """The terms that are convex in the prediction's logits."""
+        return tuple(weighted for weighted in self._counted if weighted.term.convex)
+
+    @property
+    def convex(self) -> Judge:
+        """The part of the objective that is convex in the prediction's logits."""
+        return replace(self, terms=self.convex_terms)
+
+    @property
     def _counted(self) -> list[Weighted]:
         return [weighted for weighted in self.terms if weighted.weight]
 
-    def check(self, *, keep_path: bool, trains: str) -> None:
+    def check(self, *, keep_path: bool, trains: Sequence[str]) -> None:
         """Raise where no gradient could reach the net that is trained."""
         if not self._counted:
             raise SettingError("every term has weight 0, so there is nothing to minimise")
         if keep_path:
             _check_path(self.prediction, "judge a NetOutput")
-        if keep_path and trains not in self.nets:
+        if keep_path and not self.nets & set(trains):
             raise SettingError(
-                f"an update of {trains!r} judges a prediction that does not run it; train one of: "
-                f"{', '.join(sorted(self.nets))}"
+                f"an update of {_names(trains)} judges a prediction that does not run it; train "
+                f"one of: {', '.join(sorted(self.nets))}"
             )
-        direct = isinstance(self.prediction, NetOutput) and self.prediction.net == trains
+        direct = isinstance(self.prediction, NetOutput) and self.prediction.net in trains
         if not direct and not keep_path:
             raise SettingError(
-                f"an update of {trains!r} judges a prediction of "
+                f"an update of {_names(trains)} judges a prediction of "
                 f"{type(self.prediction).__name__}, through which only gradient=Unrolled() "
                 "reaches it"
             )
@@ -141,14 +178,81 @@ class Judge:
         return torch.zeros(()) if total is None else total
 
 
+@dataclass(frozen=True)
+class Part:
+    """``weight`` times an objective, under a name of its own in the history."""
+
+    name: str
+    weight: float
+    objective: Compare | Judge
+
+    def __post_init__(self) -> None:
+        if not self.weight >= 0:
+            raise SettingError(f"the weight of {self.name!r} is {self.weight}; give 0 or more")
+
+
+@dataclass(frozen=True)
+class Compound:
+    """A weighted sum of objectives, such as paper 003's Eq. 6; parts of weight 0 are left out."""
+
+    parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        if not self._counted:
+            raise SettingError("every part has weight 0, so there is nothing to minimise")
+
+    @property
+    def _counted(self) -> list[Part]:
+        return [part for part in self.parts if part.weight]
+
+    @property
+    def nets(self) -> frozenset[str]:
+        """Every net it runs."""
+        return frozenset().union(*(part.objective.nets for part in self._counted))
+
+    @property
+    def needs_target(self) -> bool:
+        return any(part.objective.needs_target for part in self._counted)
+
+    @property
+    def proposals(self) -> tuple[Proposal, ...]:
+        """Where its candidates and predictions come from."""
+        return tuple(p for part in self._counted for p in part.objective.proposals)
+
+    @property
+    def raises_cost(self) -> frozenset[str]:
+        """Nets that it drives away from the truth: cost-augmented ones, unfit to predict."""
+        return frozenset().union(*(part.objective.raises_cost for part in self._counted))
+
+    def check(self, *, keep_path: bool, trains: Sequence[str]) -> None:
+        """Raise where a part cannot be minimised by training these nets."""
+        for part in self._counted:
+            part.objective.check(keep_path=keep_path, trains=trains)
+
+    def __call__(self, context: Context, *, keep_path: bool = False) -> Tensor:
+        """The loss of each example, ``(B,)``."""
+        total: Tensor | None = None
+        for part in self._counted:
+            value = part.objective(context, keep_path=keep_path)
+            context.note(part.name, value)
+            value = value if part.weight == 1 else part.weight * value
+            total = value if total is None else total + value
+        assert total is not None
+        return total
+
+
+def _names(trains: Sequence[str]) -> str:
+    return " and ".join(map(repr, trains))
+
+
 def _check_path(proposal: Proposal, otherwise: str) -> None:
     """Raise where no gradient flows from a proposal's candidates to the nets they come from."""
     if "path" not in proposal.provides:
         raise SettingError(
             f"this gradient needs a path from the candidates to their net and "
-            f"{type(proposal).__name__} has none; take NetOutput, Perturbed or GBI without Adam, "
-            f"or {otherwise}"
+            f"{type(proposal).__name__} has none; take NetOutput, Perturbed, RelaxedSamples or GBI "
+            f"without Adam, or {otherwise}"
         )
 
 
-Objective = Compare | Judge
+Objective = Compare | Judge | Compound

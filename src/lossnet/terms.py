@@ -25,6 +25,11 @@ class Term(Protocol):
     @property
     def needs_target(self) -> bool: ...
 
+    @property
+    def convex(self) -> bool:
+        """Whether it is convex in the prediction's logits."""
+        ...
+
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
         """The loss ``(B,)`` of a prediction ``(1, B, *S)``."""
         ...
@@ -41,6 +46,7 @@ class EnergyTerm:
     contrast: Contrast | None = None
     energy: str = "energy"
     needs_target = False
+    convex = False
 
     @property
     def nets(self) -> frozenset[str]:
@@ -52,11 +58,66 @@ class EnergyTerm:
 
 
 @dataclass(frozen=True)
+class Violation:
+    """E(x, y) - margin Δ(y, y*): what an inference network minimises   (paper 003, Eq. 3 and 6).
+
+    It is minus the violation of the margin that the energy is trained to remove, without the
+    truth's energy, which is a constant to the net. With ``truncate`` it is -[margin Δ(y, y*) -
+    E(x, y) + E(x, y*)]_+, which has no gradient once the margin holds: paper 003 (section 4.1)
+    shows training fail on it where there is no cross-entropy besides. Without a cost it is the
+    plain energy of test-time inference.
+
+    The history holds its negative, Δ - E, as the cost-augmented loss.
+
+    Args:
+        cost: Δ, or None.
+        margin: its weight.
+        truncate: stop where the margin holds.
+        energy: name of the energy.
+    """
+
+    cost: Cost | None = None
+    margin: float = 1.0
+    truncate: bool = False
+    energy: str = "energy"
+    convex = False
+
+    def __post_init__(self) -> None:
+        if not self.margin >= 0:
+            raise SettingError(f"margin is {self.margin}; give 0 or more")
+
+    @property
+    def nets(self) -> frozenset[str]:
+        return frozenset({self.energy})
+
+    @property
+    def raises_cost(self) -> bool:
+        """Whether a net that follows it moves away from the truth."""
+        return self.cost is not None and self.margin > 0
+
+    @property
+    def needs_target(self) -> bool:
+        return self.raises_cost or self.truncate
+
+    def __call__(self, context: Context, prediction: Candidates) -> Tensor:
+        value = context.energy(prediction.y, self.energy)[0]
+        if self.cost is not None and self.raises_cost:
+            cost = self.cost(prediction.y, context.target, context.batch.mask)[0]
+            value = value - self.margin * cost
+            context.note("cost-augmented loss", -value)
+        if self.truncate:
+            e_target = context.energy(context.target.unsqueeze(0), self.energy)[0]
+            value = (value - e_target).clamp_max(0.0)
+        return value
+
+
+@dataclass(frozen=True)
 class CrossEntropy:
     """Σ_i cross-entropy of position i (paper 000, second part of Eq. 1)."""
 
     nets: frozenset[str] = frozenset()
     needs_target = True
+    convex = True
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
         space = context.space
@@ -72,6 +133,7 @@ class CostTerm:
     cost: Cost = f1
     nets: frozenset[str] = frozenset()
     needs_target = True
+    convex = False
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
         return self.cost(prediction.y, context.target, context.batch.mask)[0]
@@ -83,6 +145,7 @@ class Entropy:
 
     nets: frozenset[str] = frozenset()
     needs_target = False
+    convex = False
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
         logits = prediction.logits

@@ -146,8 +146,8 @@ def check_proposal(
     ) -> Candidates:
         generator = torch.Generator().manual_seed(seed)
         context = Context(named, batch, space, generator=generator, training=training)
-        context.focus = "energy" if "energy" in training else None
-        return proposal(context, keep_path=keep_path)
+        with context.focused(training):
+            return proposal(context, keep_path=keep_path)
 
     outside = torch.get_rng_state()
     drawn = propose()

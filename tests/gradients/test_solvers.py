@@ -56,14 +56,13 @@ def test_solves_definite_systems(solver, seed):
 
 
 @pytest.mark.parametrize("terms", [1, 2, 3, 7])
-@pytest.mark.parametrize("scale", [0.3, None])
+@pytest.mark.parametrize("scale", [0.05, 0.3])
 def test_neumann_is_the_sum(terms, scale):
     A, b = system(1)
     matrix = Matrix(A)
     found = Neumann(terms, scale)(matrix, split(b))
-    s = scale or b.norm() / (A @ b).norm()
-    step = torch.eye(N, dtype=torch.float64) - s * A
-    expected = s * sum(torch.linalg.matrix_power(step, j) @ b for j in range(terms))
+    step = torch.eye(N, dtype=torch.float64) - scale * A
+    expected = scale * sum(torch.linalg.matrix_power(step, j) @ b for j in range(terms))
     assert torch.allclose(flat(found.x), expected, rtol=1e-12, atol=1e-12)
     assert found.residual == pytest.approx(true_residual(A, b, found.x), rel=1e-10)
     assert matrix.calls == terms

@@ -63,7 +63,7 @@ def _steps(method: Method) -> str:
 
 def _phases(method: Method) -> list[str]:
     return [
-        f"{phase.name} (" + ", ".join(f"{u.trains} {u.steps}" for u in phase.updates) + " a batch)"
+        f"{phase.name} (" + ", ".join(f"{u.name} {u.steps}" for u in phase.updates) + " a batch)"
         for phase in method.phases
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from torch import Tensor
 
@@ -35,7 +35,8 @@ class Contrast(Protocol):
     contrast's energy minimises.
     """
 
-    requires: ClassVar[frozenset[str]]
+    @property
+    def requires(self) -> frozenset[str]: ...
 
     def __call__(self, compared: Compared) -> Tensor:
         """The loss of each example, ``(B,)``."""

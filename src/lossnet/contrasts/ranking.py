@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from lossnet.contrasts.base import Compared, need
+from lossnet.errors import SettingError
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """-log exp(-E_0) / Σ_{k=0..K} exp(-E_k), the truth being candidate 0   (paper 001, Eq. 10).
+    """-log exp(-E_0) / Σ_{k=0..K} exp(-E_k + scale Δ_k), the truth being candidate 0.
 
-    The truth stands in the denominator (the paper's sum starts at 1), so the loss is never
-    negative. Samples that happen to equal the truth are kept.
+    Paper 001, Eq. 10, with scale 0. With a ``scale`` costly candidates must be further away:
+    paper 002's contrastive divergence, whose formula lacks its minus sign. The truth stands in
+    the denominator (paper 001's sum starts at 1), so the loss is never negative. Samples that
+    happen to equal the truth are kept.
+
+    Args:
+        scale: weight of the cost Δ, which is 0 at the truth.
     """
 
-    requires: ClassVar[frozenset[str]] = frozenset({"target"})
+    scale: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_scale(self.scale)
+
+    @property
+    def requires(self) -> frozenset[str]:
+        return frozenset({"target", "cost"}) if self.scale else frozenset({"target"})
 
     def __call__(self, compared: Compared) -> Tensor:
-        return _rank(-need(compared.e_target, "the truth's energy", self), -compared.e)
+        e_target = need(compared.e_target, "the truth's energy", self)
+        return _rank(-e_target, _raised(-compared.e, compared, self))
 
     def link(self, e: Tensor) -> Tensor:
         return e
@@ -34,19 +47,43 @@ class NCE:
 
     With candidates drawn from q the minimiser of its expectation is E = -log p(y|x) + const(x)
     for any q that can draw every output (Ma and Collins, 2018). The truth stands in the
-    denominator; samples that equal it are kept.
+    denominator; samples that equal it are kept. With a ``scale``, scale Δ_k is added to s_k:
+    paper 002's L_NCE, whose formula lacks its minus sign.
+
+    Args:
+        scale: weight of the cost Δ, which is 0 at the truth.
     """
 
-    requires: ClassVar[frozenset[str]] = frozenset({"target", "log_q"})
+    scale: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_scale(self.scale)
+
+    @property
+    def requires(self) -> frozenset[str]:
+        plain = frozenset({"target", "log_q"})
+        return plain | {"cost"} if self.scale else plain
 
     def __call__(self, compared: Compared) -> Tensor:
         e_target = need(compared.e_target, "the truth's energy", self)
         log_q = need(compared.log_q, "log q of the candidates", self)
         log_q_target = need(compared.log_q_target, "log q of the truth", self)
-        return _rank(-e_target - log_q_target, -compared.e - log_q)
+        return _rank(-e_target - log_q_target, _raised(-compared.e - log_q, compared, self))
 
     def link(self, e: Tensor) -> Tensor:
         return e
+
+
+def _check_scale(scale: float) -> None:
+    if not scale >= 0:
+        raise SettingError(f"scale is {scale}; give a weight of the cost of 0 or more")
+
+
+def _raised(scores: Tensor, compared: Compared, contrast: Ranking | NCE) -> Tensor:
+    """The candidates' scores, raised by their cost."""
+    if not contrast.scale:
+        return scores
+    return scores + contrast.scale * need(compared.cost, "costs", contrast)
 
 
 def _rank(truth: Tensor, others: Tensor) -> Tensor:

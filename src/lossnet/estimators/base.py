@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
@@ -60,6 +61,7 @@ class LossnetEstimator(BaseEstimator):
     method_: Method
     nets_: dict[str, nn.Module]
     history_: list[dict[str, Any]]
+    refine_steps_: int | None
 
     # Parameters ------------------------------------------------------------------------------
 
@@ -125,6 +127,7 @@ class LossnetEstimator(BaseEstimator):
         data: Source,
         *,
         validation: Source | None,
+        unlabelled: Source | None = None,
         score: Callable[[Proposal], float] | None,
         seed: int,
         data_digest: str,
@@ -139,6 +142,7 @@ class LossnetEstimator(BaseEstimator):
             data,
             score=score,
             validation=validation,
+            unlabelled=unlabelled,
             batch_size=min(self.batch_size, len(data)),
             max_epochs=self.max_epochs,
             patience=self.patience,
@@ -165,7 +169,21 @@ class LossnetEstimator(BaseEstimator):
 
     def _proposal(self) -> Proposal:
         """What predicts: the method's own proposal, or the refinement asked for."""
-        return self._refinement(self.method_, self.nets_) or self.method_.predict
+        proposal = self._refinement(self.method_, self.nets_) or self.method_.predict
+        if self.refine_steps_ is not None and isinstance(proposal, GBI):
+            return replace(proposal, steps=self.refine_steps_)
+        return proposal
+
+    def _descent(self, steps: int) -> GBI:
+        """What predicts, where that is a descent on the energy, with so many steps."""
+        check_whole("steps", steps, least=0)
+        proposal = self._proposal()
+        if not isinstance(proposal, GBI):
+            raise SettingError(
+                f"{self.method_.name!r} predicts without descending on the energy; set refine, "
+                "for instance to 'net', or take a method such as alen or dvn"
+            )
+        return replace(proposal, steps=steps)
 
     def _refinement(self, method: Method, nets: Any) -> Proposal | None:
         if self.refine is None:
@@ -191,8 +209,10 @@ class LossnetEstimator(BaseEstimator):
 
     # Storage ---------------------------------------------------------------------------------
 
-    def _build_net(self, name: str, seed: int = 0) -> nn.Module:
-        """A new net of the fitted sizes."""
+    def _build_net(
+        self, name: str, seed: int = 0, *, built: Mapping[str, nn.Module] | None = None
+    ) -> nn.Module:
+        """A new net of the fitted sizes; a derived one stands on a net of ``built``."""
         raise NotImplementedError
 
     def _factory_of(self, net: str) -> str:

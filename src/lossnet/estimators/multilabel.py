@@ -19,7 +19,13 @@ from lossnet.energies import LabelEnergy
 from lossnet.errors import DataError, SettingError
 from lossnet.estimators.base import LossnetEstimator
 from lossnet.estimators.inputs import Standardiser, check_rows, digest, pair
-from lossnet.estimators.networks import NetFactory, build_net, try_energy, try_task_net
+from lossnet.estimators.networks import (
+    NetFactory,
+    build_net,
+    building_order,
+    try_energy,
+    try_task_net,
+)
 from lossnet.estimators.settings import (
     check_choice,
     check_factory,
@@ -96,6 +102,8 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         label_names_: names of the labels.
         classes_: 0 and 1 for each label, ``(L, 2)``; after a 1-D y its two classes.
         best_metric_: validation metric of the weights kept, None without validation.
+        refine_steps_: steps of the descent that predicts, where :meth:`tune_refinement` chose
+            them; None takes the method's own.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -170,6 +178,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         Y: Any,
         *,
         validation_data: tuple[Any, Any] | None = None,
+        unlabelled: Any = None,
         checkpoint: str | Path | None = None,
         resume_from_checkpoint: bool = False,
     ) -> MultiLabelClassifier:
@@ -183,6 +192,8 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
                 labels'; or a 1-D y of two classes, which is one label.
             validation_data: ``(X, Y)`` for early stopping and thresholds, in place of a split.
                 The columns of two frames are matched by name.
+            unlabelled: rows like ``X`` without labels, for methods that can learn from such:
+                ``infnet`` with ``tune_on="unlabelled"``. They may be the rows to predict.
             checkpoint: file that is written during training, to resume from.
             resume_from_checkpoint: go on from ``checkpoint``, which must exist.
         """
@@ -198,6 +209,8 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
             check_rows(X, Y, "X", "Y")
             self._set_labels(labels)
             seed = self._seed()
+            spare = None if unlabelled is None else self._rows(unlabelled)
+            self._check_rows_given(method, spare)
             X, Y, Xv, Yv = self._split(X, Y, validation_data, seed)
             self.standardiser_ = Standardiser.of(X, self.standardise)
             self.method_ = method
@@ -211,14 +224,15 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
                 Binary(),
                 train,
                 validation=held_out,
+                unlabelled=None if spare is None else self._source(spare),
                 score=score,
                 seed=seed,
-                data_digest=digest(X, Y, Xv, Yv),
+                data_digest=digest(X, Y, Xv, Yv, spare),
                 checkpoint=checkpoint,
                 resume_from_checkpoint=resume_from_checkpoint,
             )
             self.threshold_ = 0.5 if isinstance(self.threshold, str) else float(self.threshold)
-            self.best_metric_ = None
+            self.best_metric_ = self.refine_steps_ = None
             if held_out is not None and Yv is not None:
                 self._choose_threshold(held_out, Yv)
         return self
@@ -238,6 +252,20 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         if not isinstance(self.standardise, bool):
             check_choice("standardise", self.standardise, ["auto", "True", "False"])
         return method
+
+    def _check_rows_given(self, method: Method, unlabelled: Any) -> None:
+        """Raise where unlabelled rows are missing, or where the method has no use for them."""
+        wanted = any(phase.rows == "unlabelled" for phase in method.phases)
+        if wanted and unlabelled is None:
+            raise SettingError(
+                f"{method.name!r} trains on unlabelled rows here; give them: fit(X, Y, "
+                "unlabelled=...)"
+            )
+        if unlabelled is not None and not wanted:
+            raise SettingError(
+                f"{method.name!r} has no use for unlabelled rows as it is set; leave them out, or "
+                "take method='infnet' with method_params={'tune_on': 'unlabelled'}"
+            )
 
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
         """``X`` checked: a float32 array or CSR matrix, finite, with the columns of training."""
@@ -271,11 +299,12 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
 
     def _build_nets(self, data: Arrays, seed: int) -> dict[str, nn.Module]:
         """Every net the method names, tried on a few rows where a user's function made it."""
-        nets = {}
+        nets: dict[str, nn.Module] = {}
         x = data.batch(torch.arange(min(2, len(data)))).x
-        for name in sorted(self.method_.nets):
-            nets[name] = self._build_net(name, seed).to(self.device)
-            if getattr(self, self._factory_of(name)) is not None:
+        derived = self.method_.derived
+        for name in building_order(self.method_.nets, derived):
+            nets[name] = self._build_net(name, seed, built=nets).to(self.device)
+            if name not in derived and getattr(self, self._factory_of(name)) is not None:
                 attempt = try_energy if name == "energy" else try_task_net
                 attempt(name, nets[name], x, (self.n_labels_,))
         return nets
@@ -283,7 +312,15 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
     def _factory_of(self, net: str) -> str:
         return "energy_net" if net == "energy" else "task_net"
 
-    def _build_net(self, name: str, seed: int = 0) -> nn.Module:
+    def _build_net(
+        self, name: str, seed: int = 0, *, built: Mapping[str, nn.Module] | None = None
+    ) -> nn.Module:
+        if name in self.method_.derived:
+            plan, outputs = self.method_.derived[name], (self.n_labels_,)
+            below = (built or {})[plan.base]
+            return build_net(
+                name, lambda: plan.kind.build(plan.base, below, outputs, Binary()), seed=seed
+            )
         make = getattr(self, self._factory_of(name))
         if make is None and name == "energy":
             dropout = self.energy_dropout
@@ -334,7 +371,46 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         self._choose_threshold(self._source(X), Y)
         return self
 
+    def tune_refinement(self, X: Any, Y: Any, *, most: int = 30) -> MultiLabelClassifier:
+        """Choose how many steps predictions descend on the energy, 0 to ``most``, and a threshold.
+
+        For methods that predict so, or with ``refine``. Every number of steps has its threshold
+        tuned as ``threshold`` says; the fewest steps of the best metric on this data are kept in
+        ``refine_steps_``.
+        """
+        check_is_fitted(self, "nets_")
+        check_threshold(self.threshold)
+        metric, path = get_metric(self.metric), self.refinement_path(X, steps=most)
+        Y = self.labels_.encode(Y)
+        check_rows(path[0], Y, "X", "Y")
+        check_metric(metric, Y)
+        scores = [validation_metric(self.threshold, metric, Y, proba) for proba in path]
+        self.refine_steps_ = int(np.argmax(scores))
+        self.threshold_ = choose_threshold(self.threshold, metric, Y, path[self.refine_steps_])
+        self.best_metric_ = float(metric(Y, path[self.refine_steps_], self.threshold_))
+        return self
+
     # Predicting ------------------------------------------------------------------------------
+
+    def refinement_path(self, X: Any, *, steps: int = 30) -> np.ndarray:
+        """What :meth:`predict_proba` would give after 0, 1, ... steps, ``(steps + 1, n, L)``.
+
+        For methods that predict by descending on the energy, or with ``refine``.
+        """
+        check_is_fitted(self, "nets_")
+        descent = self._descent(steps)
+
+        def path(context: Context) -> Tensor:
+            y = descent.path(context)
+            if y.shape[1] == 1:
+                return y[:, 0].transpose(0, 1)
+            best = torch.stack([context.energy(at, descent.energy).argmin(0) for at in y])
+            rows = torch.arange(y.shape[2], device=y.device)
+            return torch.stack([at[one, rows] for at, one in zip(y, best, strict=True)], 1)
+
+        y = over_batches(path, self.nets_, Binary(), self._source(self._rows(X)))
+        outputs: np.ndarray = y.transpose(0, 1).cpu().numpy()
+        return outputs
 
     def _outputs(self, proposal: Proposal, source: Arrays) -> np.ndarray:
         # Every batch costs the repacking of the weights; inference holds many arrays a batch.
@@ -393,6 +469,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
             "features": int(self.n_features_in_),
             "feature_names": None if names is None else [str(name) for name in names],
             "best_metric": self.best_metric_,
+            "refine_steps": self.refine_steps_,
             "labels": replace(self.labels_, names=list(self.label_names_)).to_json(),
         }
         return tensors, facts
@@ -403,6 +480,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         if facts["feature_names"] is not None:
             self.feature_names_in_ = np.array(facts["feature_names"], dtype=object)
         self.best_metric_ = facts["best_metric"]
+        self.refine_steps_ = facts["refine_steps"]
         threshold = tensors["threshold"].numpy()
         self.threshold_ = float(threshold) if threshold.ndim == 0 else threshold
         self.standardiser_ = Standardiser.from_tensors(tensors)

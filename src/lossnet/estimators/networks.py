@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -25,6 +25,11 @@ def build_net(name: str, make: Callable[[], Any], *, seed: int = 0) -> nn.Module
             "torch.nn.Module"
         )
     return net
+
+
+def building_order(names: Iterable[str], derived: Iterable[str]) -> list[str]:
+    """The nets by name, those that stand on another one last."""
+    return sorted(names, key=lambda name: (name in set(derived), name))
 
 
 def try_task_net(name: str, net: nn.Module, x: torch.Tensor, outputs: tuple[int, ...]) -> None:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from lossnet.errors import DataError, SettingError, unknown
 from lossnet.estimators.base import LossnetEstimator
 from lossnet.estimators.folder import CONFIG, entry_of, json_bytes, read_model, write_model
+from lossnet.estimators.networks import building_order
 from lossnet.estimators.settings import assembled, check_device, describe, is_plain
 
 E = TypeVar("E", bound=LossnetEstimator)
@@ -63,7 +64,9 @@ def load(cls: type[E], path: str | Path, replace: dict[str, Any]) -> E:
         model._unpack(tensors, {**config, "labels": json.loads(contents[LABELS])})
     except (SafetensorError, LookupError, TypeError, ValueError) as error:
         raise DataError(f"the model in {path} is damaged: {error!r}") from error
-    model.nets_ = {name: _filled(model, name, tensors, path) for name in config["nets"]}
+    model.nets_ = {}
+    for name in building_order(config["nets"], model.method_.derived):
+        model.nets_[name] = _filled(model, name, tensors, path)
     model._proposal()
     return model
 
@@ -109,7 +112,7 @@ def _filled(
     """The net of that name with its stored weights."""
     prefix = f"net/{name}/"
     state = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-    net = model._build_net(name)
+    net = model._build_net(name, built=model.nets_)
     try:
         net.load_state_dict(state)
     except RuntimeError as error:

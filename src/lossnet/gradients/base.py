@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from lossnet.context import Context
+    from lossnet.objectives import Objective
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """What a rule finds on one batch.
+
+    Attributes:
+        loss: the mean loss, a scalar without a graph.
+        values: the gradient with respect to each parameter, None where there is none.
+        measures: what else the history should hold, by name.
+    """
+
+    loss: Tensor
+    values: Sequence[Tensor | None]
+    measures: Mapping[str, float] = field(default_factory=dict)
 
 
 class GradientRule(Protocol):
@@ -16,8 +36,21 @@ class GradientRule(Protocol):
 
     keeps_path: ClassVar[bool]
 
+    @property
+    def nets(self) -> frozenset[str]:
+        """Nets it runs besides the objective's own."""
+        ...
+
+    def check(self, objective: Objective, trains: Sequence[str]) -> None:
+        """Raise where the rule cannot work with this objective."""
+        ...
+
     def __call__(
-        self, loss: Callable[[], Tensor], parameters: Sequence[Tensor]
-    ) -> tuple[Tensor, Sequence[Tensor | None]]:
-        """The loss (a scalar) and its gradient with respect to each parameter."""
+        self,
+        objective: Objective,
+        context: Context,
+        trains: Sequence[str],
+        parameters: Sequence[Tensor],
+    ) -> Gradient:
+        """The loss on the context's batch and its gradient with respect to each parameter."""
         ...

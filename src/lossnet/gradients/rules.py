@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
+
+from lossnet.gradients.base import Gradient
+
+if TYPE_CHECKING:
+    from lossnet.context import Context
+    from lossnet.objectives import Objective
 
 
 @dataclass(frozen=True)
@@ -15,12 +21,21 @@ class Direct:
     """The loss's own gradient; candidates count as constants."""
 
     keeps_path: ClassVar[bool] = False
+    nets: ClassVar[frozenset[str]] = frozenset()
+
+    def check(self, objective: Objective, trains: Sequence[str]) -> None:
+        objective.check(keep_path=self.keeps_path, trains=trains)
 
     def __call__(
-        self, loss: Callable[[], Tensor], parameters: Sequence[Tensor]
-    ) -> tuple[Tensor, Sequence[Tensor | None]]:
-        value = loss()
-        return value.detach(), torch.autograd.grad(value, parameters, allow_unused=True)
+        self,
+        objective: Objective,
+        context: Context,
+        trains: Sequence[str],
+        parameters: Sequence[Tensor],
+    ) -> Gradient:
+        with context.focused(trains):
+            loss = objective(context, keep_path=self.keeps_path).mean()
+        return Gradient(loss.detach(), torch.autograd.grad(loss, parameters, allow_unused=True))
 
 
 @dataclass(frozen=True)

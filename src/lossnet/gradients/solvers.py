@@ -56,17 +56,16 @@ class Neumann:
     """The von Neumann series, s Σ_{j<terms} (I - s A)^j b, which tends to A⁻¹ b.
 
     It is the solver of paper 002 (section 3.2), after Lorraine et al. (2020). For a symmetric A
-    it converges where every eigenvalue of A lies between 0 and 2 / s.
+    it converges where every eigenvalue of A lies between 0 and 2 / s. Term by term it adds
+    x <- x + s r, r <- r - s A r to x = 0, r = b.
 
-    What is left over is b - A x = (I - s A)^terms b, the term that would come next. ``terms``
-    products are spent, exactly: all but one on the sum, the last on the residual, which is
-    therefore the true one. A residual above 1 tells that the series diverges: SolverError.
+    What is left over, r = b - A x, is the true residual. ``terms`` products are spent, exactly.
+    A residual above 1 tells that the series diverges: SolverError.
 
     Args:
         terms: number of terms of the sum.
-        scale: s. None takes |b| / |A b| from the first product, which costs nothing and for
-            A = c I gives the solution in one term. It is at least 1 / (the largest eigenvalue),
-            and may be too large to converge where b lies along small eigenvalues.
+        scale: s. None lets every term take the s that leaves the smallest residual,
+            s = r'A r / |A r|², at no further product: on a positive definite A it never diverges.
     """
 
     terms: int = 3
@@ -82,33 +81,32 @@ class Neumann:
         size = _size_of_right_side("Neumann", b)
         if size == 0.0:
             return Solution(_zeros(b), 0.0)
-        product = matvec(b)
-        scale = self._scale(size, product)
-        total = tuple(tensor.clone() for tensor in b)
-        term = tuple(torch._foreach_add(b, product, alpha=-scale))
-        for _ in range(self.terms - 1):
-            torch._foreach_add_(total, term)
-            torch._foreach_add_(term, matvec(term), alpha=-scale)
-        residual = norm(term) / size
+        x, left = _zeros(b), tuple(tensor.clone() for tensor in b)
+        for _ in range(self.terms):
+            product = matvec(left)
+            scale = self._scale(left, product)
+            torch._foreach_add_(x, left, alpha=scale)
+            torch._foreach_add_(left, product, alpha=-scale)
+        residual = norm(left) / size
         if not residual <= 1.0 + _SLACK:
             raise SolverError(
                 f"Neumann: after {self.terms} terms with scale {scale:.3g} the residual is "
-                f"{residual:.3g} times the right-hand side, so the series diverges; lower scale, "
-                "raise damping, or take curvature='gauss-newton'"
+                f"{residual:.3g} times the right-hand side, so the series diverges; lower scale "
+                "or set it to None, raise damping, or take curvature='gauss-newton'"
             )
-        torch._foreach_mul_(total, scale)
-        return Solution(total, residual)
+        return Solution(x, residual)
 
-    def _scale(self, size: float, product: Vector) -> float:
+    def _scale(self, left: Vector, product: Vector) -> float:
         if self.scale is not None:
             return self.scale
-        stretched = norm(product)
-        if not 0.0 < stretched < math.inf:
+        along, stretched = dot(left, product), dot(product, product)
+        # Rounding may leave a tiny negative number where the residual is all but zero.
+        if not math.isfinite(stretched) or not along >= -_SLACK * stretched:
             raise SolverError(
-                f"Neumann: the first product has norm {stretched}, from which no scale can be "
-                "chosen; give scale, or raise damping"
+                f"Neumann: a residual r has r'A r = {along:.3g}, so the matrix is not positive "
+                "definite; raise damping, or take curvature='gauss-newton'"
             )
-        return size / stretched
+        return max(along, 0.0) / stretched if stretched else 0.0
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.errors import SettingError
+from lossnet.nets.base import Headed
 
 
 class Dropout(nn.Module):
@@ -72,7 +73,7 @@ class FeatureMLP(nn.Module):
         return features
 
 
-class LabelMLP(nn.Module):
+class LabelMLP(Headed):
     """The task-net F(x) = G T(x): a feature network and one embedding a label; logits out.
 
     Args:
@@ -96,9 +97,25 @@ class LabelMLP(nn.Module):
         )
         self.label_embeddings = label_embeddings(labels, self.features.out_features)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def head(self, h: Tensor) -> Tensor:
+        """Logits ``(B, L)`` of features ``(B, hidden[-1])``."""
+        return h @ self.label_embeddings.T
+
+    def new_head(self) -> LabelHead:
+        """A second head: one embedding a label, apart from the net's own."""
+        return LabelHead(*self.label_embeddings.shape)
+
+
+class LabelHead(nn.Module):
+    """One embedding a label: logits ``(B, L)`` of features ``(B, width)``."""
+
+    def __init__(self, labels: int, width: int) -> None:
+        super().__init__()
+        self.label_embeddings = label_embeddings(labels, width)
+
+    def forward(self, h: Tensor) -> Tensor:
         """Logits ``(B, L)``."""
-        return self.features(x) @ self.label_embeddings.T
+        return h @ self.label_embeddings.T
 
 
 def label_embeddings(labels: int, width: int) -> nn.Parameter:

@@ -4,6 +4,7 @@ from lossnet.proposals.base import Candidates, Proposal
 from lossnet.proposals.gbi import GBI
 from lossnet.proposals.net import NetOutput, Perturbed, Samples
 from lossnet.proposals.plain import Exact, Random, Several, Target, Zeros
+from lossnet.proposals.relaxed import RelaxedSamples
 
 __all__ = [
     "GBI",
@@ -13,6 +14,7 @@ __all__ = [
     "Perturbed",
     "Proposal",
     "Random",
+    "RelaxedSamples",
     "Samples",
     "Several",
     "Target",

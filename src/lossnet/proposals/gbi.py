@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -95,10 +96,19 @@ class GBI:
         with torch.enable_grad():
             if keep_path:
                 return self._unroll(context, start, h)
-            return self._descend(context, start, _detached(h))
+            *_, point = self._descend(context, start, _detached(h))
+            return self._result(context, point.detach())
 
-    def _descend(self, context: Context, start: Candidates, h: Any) -> Candidates:
-        """Follow the gradient and forget the way."""
+    def path(self, context: Context) -> Tensor:
+        """What descents of 0, 1, ... ``steps`` steps give, ``(steps + 1, K, B, *S)``."""
+        start = self.start(context)
+        h = _detached(context.encoded(self.energy))
+        with torch.enable_grad():
+            points = [point.detach() for point in self._descend(context, start, h)]
+        return torch.stack([self._output(context, point) for point in points])
+
+    def _descend(self, context: Context, start: Candidates, h: Any) -> Iterator[Tensor]:
+        """Follow the gradient and forget the way: the point kept after every step."""
         point = self._first(context, start)
         moments = _Adam(point, context.space.coupled) if self.adam else None
         best: tuple[Tensor, Tensor] | None = None
@@ -107,13 +117,12 @@ class GBI:
             j = self._objective(context, h, y)
             if self.keep == "best":
                 best = _better(point, j.detach(), best)
+            yield point if best is None else best[0]
             if index < self.steps:
                 (g,) = torch.autograd.grad(j.sum(), y)
                 with torch.no_grad():
                     direction = g if moments is None else moments.direction(g)
                     point = self._move(context, point, direction)
-        point = point if best is None else best[0]
-        return self._result(context, point.detach())
 
     def _unroll(self, context: Context, start: Candidates, h: Any) -> Candidates:
         """The same steps with their graph; the last iterate, which a gradient can follow."""

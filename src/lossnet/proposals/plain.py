@@ -100,7 +100,7 @@ def _shaped_like_output(context: Context, name: str) -> Tensor:
     if context.batch.target is not None:
         return context.batch.target
     energy = context.nets[name]
-    shaped: Tensor = energy.output_like(context.encoded(name))  # type: ignore[operator]
+    shaped: Tensor = energy.output_like(context.encoded(name))
     return shaped
 
 

@@ -8,8 +8,11 @@ from typing import Any
 
 from lossnet.errors import SettingError, unknown
 from lossnet.method import Method
+from lossnet.recipes.alen import aen, alen
 from lossnet.recipes.cross_entropy import cross_entropy, task_ranking
 from lossnet.recipes.energy_networks import dvn, nce_energy, spen, spen_e2e
+from lossnet.recipes.implicit import implicit_cd, implicit_dvn, implicit_nce, implicit_ssvm
+from lossnet.recipes.infnet import infnet, infnet_plus
 from lossnet.recipes.seal import (
     seal_margin,
     seal_nce,
@@ -38,6 +41,14 @@ RECIPES: dict[str, Callable[..., Method]] = {
     "seal-regression-s": seal_regression_s,
     "seal-nce": seal_nce,
     "seal-ranking": seal_ranking,
+    "infnet": infnet,
+    "infnet-plus": infnet_plus,
+    "alen": alen,
+    "aen": aen,
+    "implicit-ssvm": implicit_ssvm,
+    "implicit-dvn": implicit_dvn,
+    "implicit-cd": implicit_cd,
+    "implicit-nce": implicit_nce,
 }
 
 

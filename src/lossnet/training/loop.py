@@ -17,14 +17,14 @@ from lossnet.proposals.base import Proposal
 from lossnet.spaces import Space
 from lossnet.training.predict import over_batches
 from lossnet.training.source import Source
-from lossnet.training.step import build_optimiser, step, trainable
+from lossnet.training.step import build_optimiser, parameters_of, step
 
 
 class Callback(Protocol):
     """Told how training goes."""
 
     def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
-        """After every batch, with the mean loss of each net's steps on it."""
+        """After every batch, with the mean loss of each update's steps on it."""
 
     def on_epoch(self, trainer: Trainer) -> None:
         """After every epoch; ``trainer.history[-1]`` is its row."""
@@ -45,6 +45,7 @@ class Trainer:
         nets: the nets by name, changed in place.
         space: what an output is.
         data: the training rows.
+        unlabelled: rows without a truth, for phases that train on such.
         score: metric of a proposal's predictions on validation data, higher is better; None
             trains ``max_epochs`` and keeps the last weights.
         validation: validation rows, for phases that monitor their loss.
@@ -64,6 +65,7 @@ class Trainer:
         *,
         score: Callable[[Proposal], float] | None = None,
         validation: Source | None = None,
+        unlabelled: Source | None = None,
         batch_size: int = 32,
         max_epochs: int = 100,
         patience: int = 10,
@@ -79,7 +81,13 @@ class Trainer:
         for phase in method.phases:
             if phase.monitor == "loss" and score is not None and validation is None:
                 raise SettingError(f"phase {phase.name!r} monitors its loss: give validation rows")
-        self.method, self.nets, self.space, self.data = method, nets, space, data
+        self.sources = {"train": data, "validation": validation, "unlabelled": unlabelled}
+        for phase in method.phases:
+            if self.sources[phase.rows] is None:
+                raise SettingError(
+                    f"phase {phase.name!r} trains on {phase.rows} rows, and none are given"
+                )
+        self.method, self.nets, self.space = method, nets, space
         self.score, self.validation = score, validation
         self.batch_size, self.max_epochs, self.patience = batch_size, max_epochs, patience
         self.seed = seed
@@ -94,6 +102,13 @@ class Trainer:
     def phase(self) -> Phase:
         """The phase that runs now."""
         return self.method.phases[self.phase_index]
+
+    @property
+    def data(self) -> Source:
+        """The rows this phase trains on."""
+        source = self.sources[self.phase.rows]
+        assert source is not None
+        return source
 
     def run(self) -> list[dict[str, Any]]:
         """Run every phase from where training stands; return the history, a row an epoch."""
@@ -121,9 +136,9 @@ class Trainer:
         self.best: float | None = None
         self.best_weights: dict[str, dict[str, Tensor]] = {}
         self.epochs_since_best = 0
-        self.parameters = [
-            trainable(self.nets[update.trains], update.trains) for update in self.phase.updates
-        ]
+        for copy, model in self.phase.copies.items():
+            self.nets[copy].load_state_dict(self.nets[model].state_dict())
+        self.parameters = [parameters_of(update, self.nets) for update in self.phase.updates]
         self.optimisers = [
             build_optimiser(parameters, update.optimiser)
             for parameters, update in zip(self.parameters, self.phase.updates, strict=True)
@@ -135,19 +150,23 @@ class Trainer:
 
     def _epoch(self) -> None:
         began = time.perf_counter()
-        updates = self.phase.updates
-        sums = dict.fromkeys((update.trains for update in updates), 0.0)
+        sums: dict[str, float] = {}
         batches = torch.randperm(len(self.data), generator=self.order).split(self.batch_size)
         for number, rows in enumerate(batches):
-            losses = self._batch(rows, number)
-            for name, value in losses.items():
-                sums[name] += value
+            measures = self._batch(rows, number)
+            for name, value in measures.items():
+                sums[name] = sums.get(name, 0.0) + value
+            losses = {
+                name.removeprefix("loss/"): value
+                for name, value in measures.items()
+                if name.startswith("loss/")
+            }
             for callback in self.callbacks:
                 callback.on_batch(self, losses)
         self._check_finite(len(batches))
         self.epoch += 1
         row: dict[str, Any] = {"phase": self.phase.name, "epoch": self.epoch}
-        row |= {f"loss/{name}": value / len(batches) for name, value in sums.items()}
+        row |= {name: value / len(batches) for name, value in sums.items()}
         if self.score is not None:
             row |= self._validate()
         row["seconds"] = time.perf_counter() - began
@@ -156,7 +175,7 @@ class Trainer:
             callback.on_epoch(self)
 
     def _batch(self, rows: Tensor, number: int) -> dict[str, float]:
-        """Every update of the phase on one batch; the mean loss of each."""
+        """Every update of the phase on one batch; the means of what their steps measured."""
         context = Context(
             self.nets,
             self.data.batch(rows),
@@ -165,16 +184,17 @@ class Trainer:
             training=self.phase.trained,
             streams=self.streams,
         )
-        losses = {}
+        where = f" (phase {self.phase.name!r}, epoch {self.epoch + 1}, batch {number + 1})"
+        means: dict[str, float] = {}
         for update, optimiser, parameters in zip(
             self.phase.updates, self.optimisers, self.parameters, strict=True
         ):
-            total = 0.0
             for _ in range(update.steps):
-                where = f" (phase {self.phase.name!r}, epoch {self.epoch + 1}, batch {number + 1})"
-                total += step(update, context, optimiser, parameters, where=where)
-            losses[update.trains] = total / update.steps
-        return losses
+                measures = step(update, context, optimiser, parameters, where=where)
+                for name, value in measures.items():
+                    means[name] = means.get(name, 0.0) + value / update.steps
+        notes = {name: total.item() / count for name, (total, count) in context.notes.items()}
+        return means | notes
 
     def _check_finite(self, batches: int) -> None:
         """Stop on weights that an infinite gradient of a finite loss has spoilt.
@@ -185,7 +205,7 @@ class Trainer:
             # A sum is finite only where every weight is, and is found in one quick pass.
             if not all(math.isfinite(parameter.sum().item()) for parameter in parameters):
                 raise TrainingError(
-                    f"the {update.trains!r} update left weights that are not finite (phase "
+                    f"the {update.name!r} update left weights that are not finite (phase "
                     f"{self.phase.name!r}, epoch {self.epoch + 1}, by batch {batches}); lower its "
                     "learning rate, or set a gradient clip. The last good checkpoint is kept"
                 )

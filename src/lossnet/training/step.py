@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from lossnet.context import Context
 from lossnet.errors import SettingError, TrainingError
+from lossnet.gradients.solvers import SolverError
 from lossnet.method import Optimiser, Update
 
 
@@ -21,10 +22,19 @@ def trainable(net: nn.Module, name: str) -> list[nn.Parameter]:
     return parameters
 
 
+def parameters_of(update: Update, nets: Mapping[str, nn.Module]) -> list[nn.Parameter]:
+    """What an update changes: the trainable parameters of its nets."""
+    return [p for name in update.trained for p in trainable(nets[name], name)]
+
+
 def build_optimiser(parameters: Sequence[Tensor], settings: Optimiser) -> torch.optim.AdamW:
     """AdamW, fused: on small networks a default one costs more than the network."""
     return torch.optim.AdamW(
-        parameters, lr=settings.lr, weight_decay=settings.weight_decay, fused=True
+        parameters,
+        lr=settings.lr,
+        betas=(settings.beta1, 0.999),
+        weight_decay=settings.weight_decay,
+        fused=True,
     )
 
 
@@ -35,29 +45,33 @@ def step(
     parameters: Sequence[Tensor],
     *,
     where: str = "",
-) -> float:
-    """Take one step of an update on the context's batch; return the mean loss.
+) -> dict[str, float]:
+    """Take one step of an update on the context's batch; return its loss and what it measured.
 
-    A loss that is not finite stops training before the parameters are touched.
+    A loss that is not finite stops training before the parameters are touched, and so does a
+    solver that diverges.
     """
-    context.focus = update.trains
-    rule = update.gradient
-
-    def mean_loss() -> Tensor:
-        return update.objective(context, keep_path=rule.keeps_path).mean()
-
-    loss, gradients = rule(mean_loss, parameters)
-    context.focus = None
-    value = loss.item()
+    try:
+        found = update.gradient(update.objective, context, update.trained, parameters)
+    except SolverError as error:
+        raise TrainingError(
+            f"the gradient of the {update.name!r} update could not be found{where}: {error}"
+        ) from error
+    value = found.loss.item()
     if not math.isfinite(value):
         raise TrainingError(
-            f"the loss of the {update.trains!r} update became {value}{where}; lower its learning "
+            f"the loss of the {update.name!r} update became {value}{where}; lower its learning "
             "rate or its weight, or set a gradient clip. The last good checkpoint is kept"
         )
-    for parameter, gradient in zip(parameters, gradients, strict=True):
+    measures = {f"loss/{update.name}": value}
+    measures |= {f"{key}/{update.name}": number for key, number in found.measures.items()}
+    for parameter, gradient in zip(parameters, found.values, strict=True):
         parameter.grad = gradient
+    if update.watch:
+        norm = torch.nn.utils.get_total_norm([g for g in found.values if g is not None])
+        measures[f"gradient norm/{update.name}"] = norm.item()
     if update.optimiser.clip is not None:
         torch.nn.utils.clip_grad_norm_(parameters, update.optimiser.clip)
     optimiser.step()
-    context.updated(update.trains)
-    return value
+    context.updated(update.trained)
+    return measures

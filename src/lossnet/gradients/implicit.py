@@ -1,0 +1,133 @@
+"""The implicit gradient: an energy that knows what the net trained on it will answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from lossnet.errors import SettingError, unknown
+from lossnet.gradients.base import Gradient
+from lossnet.gradients.hypergradient import hypergradient
+from lossnet.gradients.solvers import Neumann, Solver
+
+if TYPE_CHECKING:
+    from lossnet.context import Context
+    from lossnet.objectives import Judge, Objective
+
+Curvature = Literal["gauss-newton", "hessian"]
+Product = Literal["double-backward", "finite-differences"]
+
+
+@dataclass(frozen=True)
+class Implicit:
+    """The whole gradient of a loss whose candidates come from a net trained on the energy.
+
+    dL_Prim/dφ = ∂L_Prim/∂φ - ∂²L_Aux/∂φ∂θ (∂²L_Aux/∂θ² + damping I)^-1 ∂L_Prim/∂θ
+
+    (paper 002, Eq. 3): φ are the parameters of the update, θ those of the ``inner`` objective's
+    net, L_Prim the update's objective and L_Aux the inner one. Both losses are taken on one pass
+    of the inner net, dropout masks included.
+
+    Args:
+        inner: L_Aux, what the inner net is trained on (paper 002, Eq. 5).
+        solver: how the linear system is solved.
+        damping: added to the curvature's diagonal.
+        curvature: ``"hessian"``, exact but indefinite early in training; or ``"gauss-newton"``,
+            J' H J with H the Hessian of the terms convex in the logits, never indefinite.
+        product: how the Hessian is multiplied with a vector.
+        net: the inner net.
+    """
+
+    inner: Judge
+    solver: Solver = field(default_factory=Neumann)
+    damping: float = 1.0
+    curvature: Curvature = "gauss-newton"
+    product: Product = "double-backward"
+    net: str = "task"
+    keeps_path: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.curvature not in get_args(Curvature):
+            raise unknown("curvature", self.curvature, get_args(Curvature))
+        if self.product not in get_args(Product):
+            raise unknown("kind of product", self.product, get_args(Product))
+        if not self.damping >= 0:
+            raise SettingError(f"damping is {self.damping}; give 0 or more")
+        if self.curvature == "gauss-newton" and self.damping == 0:
+            raise SettingError(
+                "damping is 0, and a Gauss-Newton matrix of a net with more parameters than "
+                "outputs in a batch is singular; give a damping above 0"
+            )
+        if self.curvature == "gauss-newton" and not self.inner.convex_terms:
+            raise SettingError(
+                "no term of the inner objective is convex in the logits, so there is nothing to "
+                "make a Gauss-Newton matrix of; give cross-entropy a weight, or "
+                "curvature='hessian'"
+            )
+
+    @property
+    def nets(self) -> frozenset[str]:
+        return self.inner.nets
+
+    def check(self, objective: Objective, trains: Sequence[str]) -> None:
+        objective.check(keep_path=True, trains=trains)
+        self.inner.check(keep_path=False, trains=(self.net,))
+        if self.net not in objective.nets:
+            raise SettingError(
+                f"the implicit gradient asks how the candidates change with {self.net!r}, and "
+                "none comes from it; propose from that net, or take gradient=Direct()"
+            )
+        if not set(trains) & self.inner.nets:
+            raise SettingError(
+                f"the inner objective does not depend on {' or '.join(trains)}, so the implicit "
+                "part is always zero; give its energy term a weight, or take gradient=Direct()"
+            )
+
+    def __call__(
+        self,
+        objective: Objective,
+        context: Context,
+        trains: Sequence[str],
+        parameters: Sequence[Tensor],
+    ) -> Gradient:
+        inner = [p for p in context.nets[self.net].parameters() if p.requires_grad]
+
+        def auxiliary() -> Tensor:
+            if self.product == "finite-differences":
+                context.again(self.net)  # the parameters have moved, the masks must not
+            with context.focused([self.net], attached=trains):
+                return self.inner(context).mean()
+
+        def outputs() -> tuple[Tensor, Tensor]:
+            with context.focused([self.net]):
+                return context.logits(self.net), self.inner.convex(context).mean()
+
+        with context.focused(trains):
+            primary = objective(context, keep_path=True).mean()
+        found = hypergradient(
+            primary,
+            auxiliary,
+            inner,
+            parameters,
+            solver=self.solver,
+            damping=self.damping,
+            curvature=self.curvature,
+            product=self.product,
+            outputs=outputs if self.curvature == "gauss-newton" else None,
+        )
+        measures = {
+            "explicit norm": _norm(found.explicit),
+            "implicit norm": _norm(found.implicit),
+            "solver residual": found.residual,
+        }
+        values = torch._foreach_add(found.explicit, found.implicit)
+        return Gradient(primary.detach(), values, measures)
+
+
+def _norm(vector: tuple[Tensor, ...]) -> float:
+    return math.hypot(*(float(norm) for norm in torch._foreach_norm(vector)))

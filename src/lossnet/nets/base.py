@@ -1,0 +1,72 @@
+"""Nets that are made of parts, and nets that are computed from another net's pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from torch import Tensor, nn
+
+from lossnet.spaces import Space
+
+if TYPE_CHECKING:
+    from lossnet.context import Context
+
+
+class Headed(nn.Module):
+    """A task-net made of a feature network and a head, so that another head can share the first.
+
+    Subclasses set ``features`` and implement both methods; ``forward`` is the one after the other.
+    """
+
+    features: nn.Module
+
+    def head(self, h: Tensor) -> Tensor:
+        """Logits ``(B, *S)`` of features."""
+        raise NotImplementedError
+
+    def new_head(self) -> nn.Module:
+        """A second head of the same kind, with weights of its own: a module on features."""
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits ``(B, *S)``."""
+        return self.head(self.features(x))
+
+
+class Derived(nn.Module):
+    """A net whose logits are computed from another net's pass over the same batch.
+
+    It holds its own parameters alone; the other net is found in the context by its name.
+
+    Attributes:
+        base: name of the other net.
+        needs_target: whether it can run only where the truth is known.
+        shares_features: whether it reads the other net's features.
+    """
+
+    base: str
+    needs_target: ClassVar[bool] = False
+    shares_features: ClassVar[bool] = False
+
+    @classmethod
+    def build(cls, base: str, net: nn.Module, outputs: tuple[int, ...], space: Space) -> Self:
+        """One on top of ``net``, for outputs of shape ``outputs`` in ``space``."""
+        raise NotImplementedError
+
+    def logits(self, context: Context) -> Tensor:
+        """Logits ``(B, *S)`` for the context's batch."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """How a method's net is derived from another: which kind, and from which net.
+
+    >>> from lossnet.nets import SharedHead
+    >>> Derivation(SharedHead, base="task").base
+    'task'
+    """
+
+    kind: type[Derived]
+    base: str = "task"
