@@ -82,6 +82,24 @@ def test_gradients_of_the_weights_once_and_twice(form) -> None:
     assert torch.autograd.gradgradcheck(judged, (h, *values))
 
 
+@pytest.mark.parametrize("bias", [50.0, 95.0, 1e4])
+def test_a_large_global_part_is_softplus_still(bias) -> None:
+    """Above 88, exp overflows in float32."""
+    energy = small().eval()
+    with torch.no_grad():
+        energy.global_bias[0] = bias
+        energy.global_bias[1] = -bias
+    weight, readout = energy.global_weight.detach(), energy.global_readout.detach()
+    y = torch.rand(2, 3, 4, generator=torch.Generator().manual_seed(3)).requires_grad_()
+    h = torch.zeros(3, 4)
+    expected = torch.nn.functional.softplus(y @ weight + energy.global_bias.detach()) @ readout
+    e = energy(h, y)
+    torch.testing.assert_close(e, expected)
+    (gradient,) = torch.autograd.grad(e.sum(), y)
+    (by_hand,) = torch.autograd.grad(expected.sum(), y)
+    torch.testing.assert_close(gradient, by_hand)
+
+
 def test_only_the_encoding_drops_units() -> None:
     energy = small().train()
     x = inputs()

@@ -52,6 +52,29 @@ def test_first_and_second_gradients(name, share) -> None:
     assert torch.autograd.gradgradcheck(product, (right,))
 
 
+@pytest.mark.parametrize("form", ["float", "sparse"])
+def test_a_bias_is_added_with_its_gradient(form) -> None:
+    y = candidates(3, 2, 4, 0.4, seed=5)
+    form = y if form == "float" else coo(y)
+    weight = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+    bias = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    torch.testing.assert_close(sparse.matmul(form, weight, bias), y @ weight + bias)
+
+    def product(weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        return sparse.matmul(form, weight, bias).square()
+
+    assert torch.autograd.gradcheck(product, (weight, bias))
+    assert torch.autograd.gradgradcheck(product, (weight, bias))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_the_transposed_product_equals_a_dense_one(share) -> None:
+    y = candidates(3, 2, 4, share, seed=6)
+    g = torch.randn(3, 2, 5, dtype=torch.float64)
+    for form in (y, y.bool(), coo(y)):
+        torch.testing.assert_close(sparse.matmul_t(form, g), torch.einsum("kbl,kbh->lh", y, g))
+
+
 def test_gradients_equal_dense_ones() -> None:
     y = candidates(5, 3, 7, 0.3, seed=2)
     gradients = []
@@ -129,6 +152,15 @@ def test_a_label_surely_on_among_rare_ones_is_always_drawn() -> None:
     assert y.is_sparse
     expected = (logits > 0).expand(2_000, -1, -1)
     assert torch.equal(y.to_dense().bool(), expected)
+
+
+def test_likely_labels_among_rare_ones_have_the_right_frequencies() -> None:
+    logits = torch.full((2, 40), -6.0)
+    logits[0, 0], logits[0, 7], logits[1, 39] = 0.5, -0.5, 3.0
+    y = drawn(logits, 20_000)
+    assert y.is_sparse
+    assert torch.equal(y.indices(), y.to_dense().nonzero().T)  # in order, none twice
+    assert_frequencies(y.to_dense(), torch.sigmoid(logits.double()))
 
 
 def test_rare_labels_are_drawn_as_often_as_they_should_be() -> None:

@@ -22,33 +22,41 @@ def bernoulli(logits: Tensor, k: int, generator: torch.Generator | None = None) 
 
     Few expected on-entries of a ``(B, L)`` tensor are found without visiting the others: points
     of a Poisson process with rate softplus(logit) in each cell, a cell being on where at least
-    one point fell. That is exact: P(on) = 1 - exp(-softplus(u)) = sigmoid(u).
+    one point fell. That is exact: P(on) = 1 - exp(-softplus(u)) = sigmoid(u). Cells more likely
+    on than off are drawn one by one: a net that is sure of its labels would need many points.
     """
     logits = logits.detach()
-    if logits.dim() != 2:
+    if logits.dim() != 2 or not logits.numel():
         return _dense_bernoulli(logits, k, generator)
-    rates = F.softplus(logits).flatten().double()
-    edges = rates.cumsum(0)
-    total = float(edges[-1]) if edges.numel() else 0.0
-    if not 0.0 < total < _SPARSE_BELOW * rates.numel():
+    flat = logits.flatten()
+    likely = (flat > 0).nonzero().squeeze(1)
+    edges = F.softplus(flat).index_fill_(0, likely, 0.0).cumsum(0, dtype=torch.float64)
+    total = float(edges[-1])
+    if not total + len(likely) < _SPARSE_BELOW * len(flat):
         return _dense_bernoulli(logits, k, generator)
-    device = logits.device
-    mean = torch.tensor(total * k, dtype=torch.float64, device=device)
-    points = int(torch.poisson(mean, generator=generator))
-    uniform = torch.rand(points, generator=generator, dtype=torch.float64, device=device)
-    # One uniform number places a point in its sample (whole part) and its cell (the rest); in
-    # order, so that the entries come out in order.
-    place = (uniform * k).sort().values
-    which = place.long().clamp_max(k - 1)
-    cell = torch.searchsorted(edges, (place - which) * total).clamp_max(rates.numel() - 1)
-    flat = torch.unique_consecutive(which * rates.numel() + cell)
+    which, at = _dense_bernoulli(flat[likely], k, generator).nonzero(as_tuple=True)
+    drawn = torch.add(likely[at], which, alpha=len(flat))
+    entries = torch.cat([_points(edges, total, k, generator), drawn]).unique()
     batch, labels = logits.shape
-    row = flat // labels
-    indices = torch.stack([row // batch, row % batch, flat - row * labels])
-    ones = torch.ones(flat.numel(), dtype=logits.dtype, device=device)
+    row = entries // labels
+    which = row // batch
+    indices = torch.stack([which, row - which * batch, entries - row * labels])
+    ones = torch.ones(len(entries), dtype=logits.dtype, device=logits.device)
     return torch.sparse_coo_tensor(
         indices, ones, (k, batch, labels), is_coalesced=True, check_invariants=False
     )
+
+
+def _points(edges: Tensor, total: float, k: int, generator: torch.Generator | None) -> Tensor:
+    """Where ``k`` Poisson processes drop their points, as k·n + cell of n; ``edges`` sum rates."""
+    mean = torch.tensor(total * k, dtype=torch.float64, device=edges.device)
+    points = int(torch.poisson(mean, generator=generator))
+    uniform = torch.rand(points, generator=generator, dtype=torch.float64, device=edges.device)
+    # One uniform number places a point in its sample (whole part) and its cell (the rest).
+    place = uniform * k
+    which = place.long().clamp_max(k - 1)
+    cell = torch.searchsorted(edges, (place - which) * total).clamp_max(len(edges) - 1)
+    return torch.add(cell, which, alpha=len(edges))
 
 
 def _dense_bernoulli(logits: Tensor, k: int, generator: torch.Generator | None) -> Tensor:
@@ -68,9 +76,8 @@ def prepend(target: Tensor, y: Tensor) -> Tensor:
         return torch.cat([target.unsqueeze(0).to(y.dtype), y])
     row, label = target.nonzero(as_tuple=True)
     first = torch.stack([torch.zeros_like(row), row, label])
-    later = y.indices().clone()
-    later[0] += 1
-    indices = torch.cat([first, later], 1)
+    indices = torch.cat([first, y.indices()], 1)
+    indices[0, len(row) :] += 1
     ones = torch.ones(indices.shape[1], dtype=y.dtype, device=y.device)
     shape = (y.shape[0] + 1, *y.shape[1:])
     return torch.sparse_coo_tensor(indices, ones, shape, is_coalesced=True, check_invariants=False)
@@ -79,7 +86,7 @@ def prepend(target: Tensor, y: Tensor) -> Tensor:
 def _pairs(y: Tensor) -> tuple[Tensor, Tensor]:
     """The on-entries of sparse candidates ``(K, B, L)``: row k·B + b, and label, by row."""
     which, row, label = y.indices()
-    return which * y.shape[1] + row, label
+    return torch.add(row, which, alpha=y.shape[1]), label
 
 
 def dot(y: Tensor, h: Tensor) -> Tensor:
@@ -88,42 +95,63 @@ def dot(y: Tensor, h: Tensor) -> Tensor:
         return (y.to(h.dtype) * h).flatten(2).sum(-1)
     k, batch, labels = y.shape
     which, row, label = y.indices()
-    picked = h.flatten().index_select(0, row * labels + label)
+    picked = h.flatten().index_select(0, torch.add(label, row, alpha=labels))
     sums = torch.zeros(k * batch, dtype=h.dtype, device=h.device)
-    return sums.index_add(0, which * batch + row, picked).view(k, batch)
+    return sums.index_add(0, torch.add(row, which, alpha=batch), picked).view(k, batch)
 
 
-def matmul(y: Tensor, weight: Tensor) -> Tensor:
-    """Products of candidates ``(K, B, L)`` with ``weight`` ``(L, H)``, ``(K, B, H)``."""
+def matmul(y: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Products of candidates ``(K, B, L)`` with ``weight`` ``(L, H)``, ``(K, B, H)``.
+
+    A ``bias`` ``(H,)`` is added on the way, without a further tensor of the products' size.
+    """
     if not y.is_sparse:
-        return y.to(weight.dtype) @ weight
-    k, batch = y.shape[:2]
-    product: Tensor = _SumRows.apply(weight, *_pairs(y), k * batch)
-    return product.view(k, batch, -1)
+        return F.linear(y.to(weight.dtype), weight.T, bias)
+    product: Tensor = _SumRows.apply(weight, bias, y)
+    return product
+
+
+def matmul_t(y: Tensor, g: Tensor) -> Tensor:
+    """The transposed product: candidates ``(K, B, L)`` and ``g`` ``(K, B, H)``, ``(L, H)``."""
+    g = g.flatten(0, 1)
+    if not y.is_sparse:
+        return y.to(g.dtype).flatten(0, 1).T @ g
+    rows, labels = _pairs(y)
+    # Not in order and not said to be: sorting would take longer than the product.
+    transposed = torch.sparse_coo_tensor(
+        torch.stack([labels, rows]),
+        y.values().to(g.dtype),
+        (y.shape[2], g.shape[0]),
+        check_invariants=False,
+    )
+    return torch.mm(transposed, g)
 
 
 class _SumRows(torch.autograd.Function):
-    """out[r] = sum of weight[l] over the pairs (r, l); pairs come ordered by r.
+    """out[k, b] = sum of the weight's rows at the labels on in candidate k, b of sparse ``y``.
 
-    The gradient with respect to the weight is the same sum with the roles exchanged, several
-    times faster than embedding_bag's own backward.
+    embedding_bag is the fastest such sum; its own backward pass is several times slower than
+    the transposed product.
     """
 
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, rows: Tensor, labels: Tensor, n: int) -> Tensor:
-        ctx.save_for_backward(rows, labels)
-        ctx.size = weight.shape[0]
-        return _sum_rows(weight, rows, labels, n)
+    def forward(ctx: Any, weight: Tensor, bias: Tensor | None, y: Tensor) -> Tensor:
+        ctx.save_for_backward(y)
+        k, batch = y.shape[:2]
+        rows, labels = _pairs(y)
+        counts = torch.bincount(rows, minlength=k * batch)
+        offsets = counts.cumsum(0) - counts
+        # Detached: else embedding_bag makes ready for its own backward pass.
+        sums = F.embedding_bag(labels, weight.detach(), offsets, mode="sum")
+        sums = sums if bias is None else sums.add_(bias)
+        return sums.view(k, batch, -1)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        rows, labels = ctx.saved_tensors
-        order = torch.argsort(labels)
-        return _SumRows.apply(grad, labels[order], rows[order], ctx.size), None, None, None
-
-
-def _sum_rows(weight: Tensor, rows: Tensor, columns: Tensor, n: int) -> Tensor:
-    """out[r] = sum of weight[c] over the pairs (r, c), ordered by r; without a gradient."""
-    counts = torch.bincount(rows, minlength=n)
-    offsets = counts.cumsum(0) - counts
-    return F.embedding_bag(columns, weight, offsets, mode="sum")
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        (y,) = ctx.saved_tensors
+        need_weight, need_bias, _ = ctx.needs_input_grad
+        return (
+            matmul_t(y, grad) if need_weight else None,
+            grad.flatten(0, 1).sum(0) if need_bias else None,
+            None,
+        )
