@@ -141,9 +141,9 @@ def small_problem() -> tuple[Context, torch.Tensor]:
         x = torch.randn(4, 5, dtype=torch.float64)
     target = Binary().enumerate((3,))[[0, 3, 5, 6]].double()
     context = Context({"energy": energy}, Batch(x, target), Binary())
-    context.focus = "energy"
     states = Binary().enumerate((3,)).double()
-    return context, context.energy(states.unsqueeze(1).expand(-1, 4, -1))
+    with context.focused(["energy"]):
+        return context, context.energy(states.unsqueeze(1).expand(-1, 4, -1))
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,8 @@ def test_ranking_over_all_other_outputs_is_the_exact_likelihood() -> None:
     """
     context, energies = small_problem()
     expected = exact_likelihood(context, energies)
-    loss = Compare(Ranking(), Others())(context)
+    with context.focused(["energy"]):
+        loss = Compare(Ranking(), Others())(context)
     torch.testing.assert_close(loss, expected)
     parameters = list(context.nets["energy"].parameters())
     for left, right in zip(

@@ -56,17 +56,18 @@ REFUSED = {
     "samples, unrolled": (
         lambda: energy(Ranking(), Samples(3), gradient=Unrolled()),
         "needs a path from the candidates to their net and Samples has none; take NetOutput, "
-        "Perturbed or GBI without Adam, or gradient=Direct()",
+        "Perturbed, RelaxedSamples or GBI without Adam, or gradient=Direct()",
     ),
     "Adam, unrolled": (
         lambda: energy(proposal=GBI(3), gradient=Unrolled()),
-        "GBI has none; take NetOutput, Perturbed or GBI without Adam",
+        "GBI has none; take NetOutput, Perturbed, RelaxedSamples or GBI without Adam",
     ),
     "a judged prediction without a path": (
         lambda: Update(
             "energy", Judge((Weighted(1.0, CrossEntropy()),), GBI(3)), gradient=Unrolled()
         ),
-        "GBI has none; take NetOutput, Perturbed or GBI without Adam, or judge a NetOutput",
+        "GBI has none; take NetOutput, Perturbed, RelaxedSamples or GBI without Adam, or judge a "
+        "NetOutput",
     ),
     "a contrast of another net": (
         lambda: Update("task", Compare(Margin(), NetOutput())),
@@ -117,8 +118,8 @@ REFUSED = {
     "no phase": (lambda: Method("mine", ()), "method 'mine' has no phase"),
     "predicting with the truth": (
         lambda: Method("mine", (phase(),), predict=Target()),
-        "method 'mine' predicts with Target, which needs the truth; predict with NetOutput or a "
-        "GBI without a cost",
+        "method 'mine' predicts with Target, which needs the truth; predict with the output of a "
+        "net of x alone, or a GBI without a cost",
     ),
     "predicting with the enumeration": (
         lambda: Method("mine", (phase(),), predict=Exact()),
@@ -204,9 +205,7 @@ def problem() -> Context:
         }
         x = torch.randn(6, 3, dtype=torch.float64)
         target = (torch.rand(6, 4) < 0.5).double()
-    context = Context(nets, Batch(x, target), Binary(), training=frozenset(nets))
-    context.focus = "energy"
-    return context
+    return Context(nets, Batch(x, target), Binary(), training=frozenset(nets))
 
 
 def test_terms_are_what_they_say() -> None:
@@ -240,15 +239,15 @@ def test_a_direct_gradient_takes_candidates_as_constants() -> None:
     objective = Compare(Margin(), NetOutput())
     everything = [*nets["task"].parameters(), *nets["energy"].parameters()]
     count = len(list(nets["task"].parameters()))
-    value, direct = Direct()(lambda: objective(context, keep_path=False).mean(), everything)
-    context.updated("task")
-    context.updated("energy")
-    again, unrolled = Unrolled()(lambda: objective(context, keep_path=True).mean(), everything)
-    assert torch.equal(value, again)
-    assert not value.requires_grad
-    assert all(g is None for g in direct[:count])
-    assert all(bool((g != 0).any()) for g in unrolled[:count])
-    for left, right in zip(direct[count:], unrolled[count:], strict=True):
+    direct = Direct()(objective, context, ("energy",), everything)
+    context.updated(["task", "energy"])
+    unrolled = Unrolled()(objective, context, ("energy",), everything)
+    assert torch.equal(direct.loss, unrolled.loss)
+    assert not direct.loss.requires_grad
+    assert not unrolled.loss.requires_grad
+    assert all(g is None for g in direct.values[:count])
+    assert all(bool((g != 0).any()) for g in unrolled.values[:count])
+    for left, right in zip(direct.values[count:], unrolled.values[count:], strict=True):
         torch.testing.assert_close(left, right)
 
 

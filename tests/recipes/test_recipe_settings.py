@@ -17,7 +17,8 @@ EXPECTED = {
     "cross-entropy", "spen", "spen-e2e", "dvn", "nce-energy",
     "seal-static-margin", "seal-static-regression", "seal-static-nce",
     "seal-margin", "seal-regression", "seal-regression-s", "seal-nce", "seal-ranking",
-    "task-ranking",
+    "task-ranking", "infnet", "infnet-plus", "alen", "aen",
+    "implicit-ssvm", "implicit-dvn", "implicit-cd", "implicit-nce",
 }  # fmt: skip
 
 
@@ -39,7 +40,7 @@ def test_a_recipe_describes_itself_and_cites_its_paper(name) -> None:
     assert 10 < len(line) <= 100
     assert line.endswith(".") or line.endswith(":")
     text = inspect.getdoc(RECIPES[name])
-    cited = re.search(r"paper 00\d,\s+(Eq\. \d|section \d)|\(\w+ et al\., \d{4}\)", text)
+    cited = re.search(r"[Pp]aper 00\d,\s+(Eq\. \d|section \d)|\(\w+ et al\., \d{4}\)", text)
     assert cited, f"{name} cites no equation, section or paper"
 
 
@@ -55,19 +56,59 @@ def test_every_parameter_is_named_typed_and_taken(name) -> None:
         assert build(name, {key: known[key]}) == build(name)
 
 
-def changed(name: str, key: str, value):
-    """Another value of the same kind."""
-    choices = {"cost": "hamming", "candidates": "samples", "start": "random"}
-    return choices[key] if isinstance(value, str) else type(value)(2 * value + 1)
+#: Every other value that a parameter with a few values may take.
+CHOICES = {
+    "candidates": ["samples"],
+    "cost": ["hamming"],
+    "curvature": ["hessian"],
+    "gradient": ["direct"],
+    "loss": ["perceptron"],
+    "path": ["cost"],
+    "predict": ["net"],
+    "product": ["finite-differences"],
+    "sharing": ["separated", "shared"],
+    "solver": ["cg"],
+    "start": ["random"],
+    "tune_on": ["validation", "unlabelled"],
+    "beta1": [0.9],  # not every number will do
+}
+
+
+def changed(key: str, value) -> list:
+    """Other values of the same kind."""
+    if key in CHOICES:
+        return CHOICES[key]
+    return [not value] if isinstance(value, bool) else [type(value)(2 * value + 1)]
 
 
 @pytest.mark.parametrize(
     ("name", "key"), [(name, key) for name in RECIPES for key in defaults(name)]
 )
 def test_every_parameter_changes_the_method(name, key) -> None:
-    value = changed(name, key, defaults(name)[key])
     given = {"candidates": "perturbed"} if key == "std" else {}
-    assert build(name, {**given, key: value}) != build(name, given)
+    assert key in CHOICES or not isinstance(defaults(name)[key], str)
+    methods = [build(name, given)]
+    for value in changed(key, defaults(name)[key]):
+        method = build(name, {**given, key: value})
+        assert method not in methods
+        methods.append(method)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        (name, key)
+        for name in RECIPES
+        for key, value in defaults(name).items()
+        if isinstance(value, str)
+    ],
+)
+def test_a_misspelt_choice_is_refused(name, key) -> None:
+    """In the word the user wrote, with the one that was meant."""
+    meant = CHOICES[key][0]
+    wrong = meant + meant[-1]
+    with pytest.raises(SettingError, match=f"unknown .*'{wrong}': did you mean '{meant}'"):
+        build(name, {key: wrong})
 
 
 def test_unknown_names_are_refused_with_a_suggestion() -> None:

@@ -7,6 +7,7 @@ import torch
 from lossnet.context import Context, stream_seed
 from lossnet.data import Ising
 from lossnet.energies import LabelEnergy
+from lossnet.estimators.networks import building_order
 from lossnet.method import Method
 from lossnet.nets import LabelMLP
 from lossnet.proposals import Exact, Proposal
@@ -39,6 +40,9 @@ OWN = {
     "seal-margin": {"energy_lr": 1e-3, "energy_weight": 0.01},
     "seal-static-margin": {"gbi_steps": 3, "energy_weight": 0.01},
     "seal-static-regression": {"gbi_lr": 0.25, "gbi_steps": 4, "energy_weight": 0.1},
+    # A label is flipped by half a unit: a step of 0.3 would carry an output of 5 labels away.
+    "alen": {"step_size": 0.05, "refine_steps": 5, "predict_steps": 6},
+    "aen": {"step_size": 0.05, "predict_steps": 6},
 }
 
 
@@ -49,10 +53,13 @@ def assemble(name: str, **parameters) -> Method:
 
 def make_nets(method: Method, seed: int) -> dict[str, torch.nn.Module]:
     nets: dict[str, torch.nn.Module] = {}
-    for name in sorted(method.nets):
+    for name in building_order(method.nets, method.derived):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(stream_seed(seed, name))
-            if name == "energy":
+            if name in method.derived:
+                plan = method.derived[name]
+                nets[name] = plan.kind.build(plan.base, nets[plan.base], (LABELS,), Binary())
+            elif name == "energy":
                 nets[name] = LabelEnergy(
                     FEATURES, LABELS, hidden=(32,), dropout=0.0, global_hidden=16
                 )

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from lossnet.context import stream_seed
 from lossnet.energies import LabelEnergy
+from lossnet.estimators.networks import building_order
 from lossnet.method import Method
 from lossnet.nets import LabelMLP
 from lossnet.spaces import Binary
@@ -39,11 +40,15 @@ def make_net(name: str, *, dropout: float = 0.5, task: type = LabelMLP, energy: 
 
 def make_nets(method: Method, seed: int = 0, **options: Any) -> dict[str, nn.Module]:
     """Every net of a method, each from a random stream of its own, as the estimators do."""
-    nets = {}
-    for name in sorted(method.nets):
+    nets: dict[str, nn.Module] = {}
+    for name in building_order(method.nets, method.derived):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(stream_seed(seed, f"weights of {name}"))
-            nets[name] = make_net(name, **options)
+            if name in method.derived:
+                plan = method.derived[name]
+                nets[name] = plan.kind.build(plan.base, nets[plan.base], (LABELS,), Binary())
+            else:
+                nets[name] = make_net(name, **options)
     return nets
 
 
