@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lossnet.errors import DataError
-from lossnet.reports.page import GREY, INK, RED, new_figure, save_figure
-
-COLORS = ("#1f5f99", "#b8651b", "#3d7d3d", "#7b4c94", "#5d5d5d")
+from lossnet.reports.lines import (
+    COLORS,
+    Points,
+    best_of,
+    count_along,
+    finite_points,
+    plot_phases,
+    ring,
+    save_lines,
+    tidy,
+)
+from lossnet.reports.page import GREY, INK, RED, new_figure
 
 
 def draw_history(
@@ -43,48 +51,21 @@ def draw_history(
     figure = new_figure(7, 0.7 + 1.5 * len(panels))
     all_axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     for index, (axes, name) in enumerate(zip(all_axes, panels, strict=True)):
-        points = _points(history, name)
+        points = finite_points(history, name)
         color = INK if name in metrics else COLORS[index % len(COLORS)]
-        # A line a phase: across phases a loss may not be the same quantity.
-        for phase in dict.fromkeys(row.get("phase") for row in history):
-            part = [(x, y) for x, y in points if history[x - 1].get("phase") == phase]
-            axes.plot(
-                [x for x, _ in part],
-                [y for _, y in part],
-                color=color,
-                linewidth=1.5,
-                marker="o" if len(history) < 40 else None,
-                markersize=3,
-            )
-        axes.set_ylabel(metric if name == "metric" else name.replace("loss/", "loss: "), fontsize=9)
+        plot_phases(axes, history, points, along=len(history), color=color)
+        tidy(axes, metric if name == "metric" else name.replace("loss/", "loss: "))
         if name in metrics and points:
             _mark_best(axes, points)
         _mark_phases(axes, history, label=index == 0)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", color="#e6e6e6", linewidth=0.7)
-        axes.tick_params(labelsize=8)
-    all_axes[-1].set_xlabel("epoch", fontsize=9)
-    all_axes[-1].set_xlim(0.5, len(history) + 0.5)
-    all_axes[-1].xaxis.get_major_locator().set_params(integer=True)
-    figure.align_ylabels()
-    if title:
-        figure.suptitle(title, fontsize=11, fontweight="bold", x=0.02, ha="left")
-    figure.set_layout_engine("constrained")
-    return save_figure(figure, path)
+    count_along(all_axes[-1:], "epoch", 1, len(history))
+    return save_lines(figure, path, title)
 
 
-def _points(history: Sequence[Mapping[str, Any]], name: str) -> list[tuple[int, float]]:
-    return [
-        (epoch, float(row[name]))
-        for epoch, row in enumerate(history, start=1)
-        if row.get(name) is not None and math.isfinite(row[name])
-    ]
-
-
-def _mark_best(axes: Any, points: list[tuple[int, float]]) -> None:
+def _mark_best(axes: Any, points: Points) -> None:
     """A ring at the highest value, the first of equal ones, with its figure."""
-    epoch, value = max(points, key=lambda point: point[1])
-    axes.plot([epoch], [value], "o", markersize=8, markerfacecolor="none", markeredgecolor=RED)
+    epoch, value = best_of(points)
+    ring(axes, (epoch, value), RED)
     axes.margins(y=0.3)
     axes.annotate(
         f"{value:.4g} (epoch {epoch})",
