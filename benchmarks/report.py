@@ -1,7 +1,7 @@
 """Write the tables of the results store into the docs: ``python benchmarks/report.py``.
 
-Replaces what stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` in README.md and
-docs/results.md. ``--check`` only tells whether they are up to date.
+Replaces what stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` in README.md,
+docs/results.md and docs/choosing.md. ``--check`` only tells whether they are up to date.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import costs
 import ising
 import multilabel
 
 from lossnet.reports import find, summarise
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "results.md")
+PAGES = tuple(ROOT / page for page in ("README.md", "docs/results.md", "docs/choosing.md"))
 
 
 def printed(call: Callable[[argparse.Namespace], None], **arguments: object) -> str:
@@ -73,7 +74,10 @@ def own_loop() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "summary": summary,
-    "multilabel": lambda: printed(multilabel.table, data=multilabel.ALL_SETS),
+    "multilabel": lambda: printed(
+        multilabel.table, data=[*multilabel.ALL_SETS, multilabel.OFFICIAL]
+    ),
+    "costs": costs.table,
     "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
     "own-loop": own_loop,
     "speed": speed,

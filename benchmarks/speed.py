@@ -21,6 +21,8 @@ import torch.nn.functional as F
 from lossnet import MultiLabelClassifier
 from lossnet.context import Context
 from lossnet.energies import LabelEnergy
+from lossnet.estimators.networks import building_order
+from lossnet.method import Method
 from lossnet.nets import LabelMLP
 from lossnet.proposals import GBI
 from lossnet.recipes import build
@@ -76,15 +78,26 @@ def bare_epoch(X: np.ndarray, Y: np.ndarray) -> Callable[[], None]:
     return run
 
 
+def nets_of(method: Method) -> dict[str, torch.nn.Module]:
+    """New nets of bibtex's shape for everything a method names."""
+    torch.manual_seed(0)
+    nets: dict[str, torch.nn.Module] = {}
+    for name in building_order(method.nets, method.derived):
+        if name in method.derived:
+            plan = method.derived[name]
+            nets[name] = plan.kind.build(plan.base, nets[plan.base], (LABELS,), Binary())
+        else:
+            kind = LabelEnergy if name == "energy" else LabelMLP
+            nets[name] = kind(FEATURES, LABELS)
+    return nets
+
+
 def method_epoch(X: np.ndarray, Y: np.ndarray, name: str, **params: Any) -> Callable[[], None]:
     """An epoch of a method in the library's loop."""
     method = build(name, params)
-    torch.manual_seed(0)
-    nets = {
-        net: LabelEnergy(FEATURES, LABELS) if net == "energy" else LabelMLP(FEATURES, LABELS)
-        for net in method.nets
-    }
-    trainer = Trainer(method, nets, Binary(), Arrays(X, Y), max_epochs=10**9, batch_size=BATCH)
+    trainer = Trainer(
+        method, nets_of(method), Binary(), Arrays(X, Y), max_epochs=10**9, batch_size=BATCH
+    )
 
     def run() -> None:
         # As run() sets it: without it, denormal numbers would slow the loss-net.

@@ -125,10 +125,26 @@ def test_negative_definite_is_refused(solver):
         solver(Matrix(-A), split(b))
 
 
-def test_neumann_needs_a_product_to_choose_scale():
+@pytest.mark.parametrize("terms", [1, 2, 5, 20])
+def test_neumann_chooses_the_scale_that_leaves_least(terms):
+    A, b = system(3)
+    x, left = torch.zeros_like(b), b
+    for _ in range(terms):
+        scales = torch.linspace(0.0, 2.0, 20001, dtype=torch.float64).unsqueeze(1)
+        residuals = (left - scales * (A @ left)).norm(dim=1)
+        scale = left @ A @ left / (A @ left).square().sum()
+        assert (left - scale * (A @ left)).norm() <= residuals.min() + 1e-12
+        x, left = x + scale * left, left - scale * (A @ left)
+    found = Neumann(terms)(Matrix(A), split(b))
+    assert torch.allclose(flat(found.x), x, rtol=1e-10, atol=1e-12)
+    assert found.residual == pytest.approx(true_residual(A, b, found.x), rel=1e-8)
+
+
+def test_neumann_on_a_matrix_of_zeros_leaves_everything():
     b = system(0)[1]
-    with pytest.raises(SolverError, match="first product has norm 0"):
-        Neumann()(Matrix(torch.zeros(N, N, dtype=torch.float64)), split(b))
+    found = Neumann()(Matrix(torch.zeros(N, N, dtype=torch.float64)), split(b))
+    assert found.residual == 1.0
+    assert not flat(found.x).any()
 
 
 @pytest.mark.parametrize("solver", [Neumann(), Neumann(scale=1.0), ConjugateGradient()])

@@ -41,7 +41,7 @@ def hypergradient(
     damping: float = 0.0,
     curvature: Curvature = "hessian",
     product: Product = "double-backward",
-    outputs: Callable[[], tuple[Tensor, Tensor]] | None = None,
+    outputs: Callable[[], tuple[Tensor, Tensor, Tensor]] | None = None,
 ) -> Hypergradient:
     """The gradient of φ -> L_Prim(θ*(φ), φ), where θ*(φ) minimises L_Aux(θ, φ) over θ.
 
@@ -73,9 +73,11 @@ def hypergradient(
         outer: φ.
         solver: see :mod:`lossnet.gradients.solvers`.
         damping: added to the diagonal of A.
-        curvature: which A. Gauss-Newton products are by automatic differentiation always.
-        product: how products with second derivatives of L_Aux are found.
-        outputs: for Gauss-Newton; gives z and the scalar loss computed from that z.
+        curvature: which A.
+        product: how products with second derivatives of L_Aux are found; with Gauss-Newton by
+            automatic differentiation always.
+        outputs: for Gauss-Newton; gives z, the scalar loss that is convex in z, and the scalar
+            L_Aux, both computed from that z. L_Aux depends on θ through it alone.
 
     >>> from lossnet.gradients.solvers import ConjugateGradient
     >>> p = torch.tensor([3.0], requires_grad=True)
@@ -95,14 +97,16 @@ def hypergradient(
     if curvature == "gauss-newton" and outputs is None:
         raise SettingError(
             "curvature is 'gauss-newton' but outputs is None; give a function that returns the "
-            "net's outputs and a loss computed from them"
+            "net's outputs and the losses computed from them"
         )
     both = _gradient(primary, [*outer, *inner])
     explicit, b = both[: len(outer)], both[len(outer) :]
     if norm(b) == 0.0:
         return Hypergradient(explicit, tuple(torch.zeros_like(p) for p in outer), 0.0)
-    hessian, cross = _PRODUCTS[product](auxiliary, inner, outer)
-    matvec = hessian if outputs is None or curvature == "hessian" else _gauss_newton(outputs, inner)
+    if outputs is not None and curvature == "gauss-newton":
+        matvec, cross = _through_outputs(*outputs(), inner, outer)
+    else:
+        matvec, cross = _PRODUCTS[product](auxiliary, inner, outer)
     solution = solver(_damped(matvec, damping), b)
     implicit = tuple(torch._foreach_neg(cross(solution.x)))
     return Hypergradient(explicit, implicit, solution.residual)
@@ -181,26 +185,33 @@ def _finite_differences(
     return lambda v: along(v, inner), lambda v: along(v, outer)
 
 
-def _gauss_newton(outputs: Callable[[], tuple[Tensor, Tensor]], inner: Sequence[Tensor]) -> Matvec:
-    """The product with J' H_z J.
+def _through_outputs(
+    z: Tensor, convex: Tensor, auxiliary: Tensor, inner: Sequence[Tensor], outer: Sequence[Tensor]
+) -> tuple[Matvec, Matvec]:
+    """Products with J' H_z J and with ∂²L/∂φ∂θ = (∂²L/∂φ∂z) J.
 
-    J'w is linear in w, so its gradient in w along v is J v; the value of w does not matter.
+    J'w is linear in w, so its gradient in w along v is J v; the value of w does not matter. Only
+    J is found by differentiating the net twice: second derivatives are taken in z alone.
     """
-    z, loss = outputs()
-    (slope,) = torch.autograd.grad(loss, z, create_graph=True, allow_unused=True)
-    if slope is None:
-        raise SettingError(
-            "the loss that outputs() returns is not computed from the z it returns; return the "
-            "very tensor the loss was computed from"
-        )
+    bend, slope = _slope(convex, z), _slope(auxiliary, z)
     w = torch.zeros_like(z, requires_grad=True)
     pulled = _gradient(z, inner, [w], differentiable=True)
 
     def matvec(v: Vector) -> Vector:
-        moved = _gradient(pulled, w, v)
-        return _gradient(z, inner, _gradient(slope, z, moved))
+        return _gradient(z, inner, _gradient(bend, z, _gradient(pulled, w, v)))
 
-    return matvec
+    return matvec, lambda v: _gradient(slope, outer, _gradient(pulled, w, v))
+
+
+def _slope(loss: Tensor, z: Tensor) -> Tensor:
+    """∂loss/∂z, to be differentiated again."""
+    (slope,) = torch.autograd.grad(loss, z, retain_graph=True, create_graph=True, allow_unused=True)
+    if slope is None:
+        raise SettingError(
+            "a loss is not computed from the z that outputs() returns; return the very tensor the "
+            "losses are computed from"
+        )
+    return slope
 
 
 _CURVATURES = ("hessian", "gauss-newton")

@@ -98,14 +98,14 @@ class Implicit:
         inner = [p for p in context.nets[self.net].parameters() if p.requires_grad]
 
         def auxiliary() -> Tensor:
-            if self.product == "finite-differences":
+            if self.product == "finite-differences" and self.curvature == "hessian":
                 context.again(self.net)  # the parameters have moved, the masks must not
             with context.focused([self.net], attached=trains):
                 return self.inner(context).mean()
 
-        def outputs() -> tuple[Tensor, Tensor]:
-            with context.focused([self.net]):
-                return context.logits(self.net), self.inner.convex(context).mean()
+        def outputs() -> tuple[Tensor, Tensor, Tensor]:
+            convex = self.inner.convex(context).mean()
+            return context.logits(self.net), convex, auxiliary()
 
         with context.focused(trains):
             primary = objective(context, keep_path=True).mean()
