@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lossnet.estimators import MultiLabelClassifier
     from lossnet.learned_loss import LearnedLoss
     from lossnet.method import Method, Optimiser, Phase, Update
-    from lossnet.objectives import Compare, Judge
+    from lossnet.objectives import Compare, Compound, Judge, Part
     from lossnet.recipes import build
     from lossnet.spaces import Binary, Categorical
     from lossnet.training import Trainer
@@ -26,12 +26,14 @@ _HOME = {
     "Binary": "spaces",
     "Categorical": "spaces",
     "Compare": "objectives",
+    "Compound": "objectives",
     "Context": "context",
     "Judge": "objectives",
     "LearnedLoss": "learned_loss",
     "Method": "method",
     "MultiLabelClassifier": "estimators",
     "Optimiser": "method",
+    "Part": "objectives",
     "Phase": "method",
     "Trainer": "training",
     "Update": "method",
@@ -61,12 +63,14 @@ __all__ = [
     "Binary",
     "Categorical",
     "Compare",
+    "Compound",
     "Context",
     "Judge",
     "LearnedLoss",
     "Method",
     "MultiLabelClassifier",
     "Optimiser",
+    "Part",
     "Phase",
     "Trainer",
     "Update",

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import torch
 from torch import Tensor
 
 from lossnet.errors import SettingError, unknown
 from lossnet.gradients.base import Gradient
-from lossnet.gradients.hypergradient import hypergradient
-from lossnet.gradients.solvers import Neumann, Solver
+from lossnet.gradients.hypergradient import Curvature, Product, hypergradient
+from lossnet.gradients.solvers import Neumann, Solver, norm
 
 if TYPE_CHECKING:
     from lossnet.context import Context
     from lossnet.objectives import Judge, Objective
-
-Curvature = Literal["gauss-newton", "hessian"]
-Product = Literal["double-backward", "finite-differences"]
 
 
 @dataclass(frozen=True)
@@ -121,13 +117,9 @@ class Implicit:
             outputs=outputs if self.curvature == "gauss-newton" else None,
         )
         measures = {
-            "explicit norm": _norm(found.explicit),
-            "implicit norm": _norm(found.implicit),
+            "explicit norm": norm(found.explicit),
+            "implicit norm": norm(found.implicit),
             "solver residual": found.residual,
         }
         values = torch._foreach_add(found.explicit, found.implicit)
         return Gradient(primary.detach(), values, measures)
-
-
-def _norm(vector: tuple[Tensor, ...]) -> float:
-    return math.hypot(*(float(norm) for norm in torch._foreach_norm(vector)))
