@@ -1,14 +1,16 @@
 """Assemblies that cannot work are refused when they are built, and the error says what to do."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from lossnet.context import Batch, Context
 from lossnet.contrasts import NCE, Margin, Perceptron, Ranking, Regression
-from lossnet.costs import f1
+from lossnet.costs import f1, l1
 from lossnet.energies import LabelEnergy
 from lossnet.errors import SettingError
-from lossnet.gradients import Direct, Unrolled
+from lossnet.gradients import Direct, Implicit, Unrolled
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.nets import LabelMLP
 from lossnet.objectives import Compare, Judge
@@ -24,10 +26,21 @@ from lossnet.proposals import (
     Target,
     Zeros,
 )
+from lossnet.recipes import build
 from lossnet.spaces import Binary
-from lossnet.terms import CostTerm, CrossEntropy, EnergyTerm, Entropy, NegativeEntropy, Weighted
+from lossnet.terms import (
+    CostTerm,
+    CrossEntropy,
+    EnergyTerm,
+    Entropy,
+    NegativeEntropy,
+    Violation,
+    Weighted,
+)
 
 XENT = Judge((Weighted(1.0, CrossEntropy()),))
+FOLLOW = Judge((Weighted(1.0, EnergyTerm()), Weighted(1.0, CrossEntropy())))
+AUGMENTED, COPIED = NetOutput("augmented"), {"task": "augmented"}
 
 
 def energy(contrast=None, proposal=None, **options) -> Update:
@@ -137,6 +150,115 @@ REFUSED = {
         lambda: Method("mine", (phase(energy(Ranking(), Samples(3, "noise"))),), predict=GBI()),
         "method 'mine' uses noise, task without ever training it",
     ),
+    "samples, implicitly": (
+        lambda: energy(Ranking(), Samples(3), gradient=Implicit(FOLLOW)),
+        "needs a path from the candidates to their net and Samples has none; take NetOutput, "
+        "Perturbed, RelaxedSamples or GBI without Adam, or gradient=Direct()",
+    ),
+    "implicitly, candidates of no net": (
+        lambda: energy(proposal=GBI(2, adam=False), gradient=Implicit(FOLLOW)),
+        "asks how the candidates change with 'task', and none comes from it; propose from that "
+        "net, or take gradient=Direct()",
+    ),
+    "an inner objective without the energy": (
+        lambda: build("implicit-ssvm", {"energy_weight": 0.0}),
+        "the inner objective does not depend on energy, so the implicit part is always zero; "
+        "give its energy term a weight, or take gradient=Direct()",
+    ),
+    "Gauss-Newton of nothing": (
+        lambda: build("implicit-ssvm", {"xent_weight": 0.0}),
+        "no term of the inner objective is convex in the logits, so there is nothing to make a "
+        "Gauss-Newton matrix of; give cross-entropy a weight, or curvature='hessian'",
+    ),
+    "Gauss-Newton without damping": (
+        lambda: build("implicit-nce", {"damping": 0.0}),
+        "damping is 0, and a Gauss-Newton matrix .* is singular; give a damping above 0",
+    ),
+    "negative damping": (
+        lambda: build("implicit-dvn", {"damping": -1.0, "curvature": "hessian"}),
+        "damping is -1.0; give 0 or more",
+    ),
+    "a series without terms": (
+        lambda: build("implicit-cd", {"solver_steps": 0}),
+        "terms is 0; give 1 or more",
+    ),
+    "conjugate gradients of negative steps": (
+        lambda: build("implicit-cd", {"solver_steps": -3, "solver": "cg"}),
+        "steps is -3; give 1 or more",
+    ),
+    "a descent of negative steps": (
+        lambda: build("alen", {"refine_steps": -1}),
+        "steps is -1; give 0 or more",
+    ),
+    "a prediction of negative steps": (
+        lambda: build("aen", {"predict_steps": -2}),
+        "steps is -2; give 0 or more",
+    ),
+    "predicting with a separated cost-augmented net": (
+        lambda: replace(build("infnet-plus", {"sharing": "separated"}), predict=AUGMENTED),
+        "method 'infnet-plus' predicts with 'augmented', a cost-augmented net, which is trained to "
+        "differ from the truth; predict with the test-time net",
+    ),
+    "predicting with a shared cost-augmented net": (
+        lambda: replace(build("infnet-plus", {"sharing": "shared"}), predict=AUGMENTED),
+        "predicts with 'augmented', a cost-augmented net",
+    ),
+    "predicting with a stacked cost-augmented net": (
+        lambda: replace(build("infnet-plus", {"sharing": "stacked"}), predict=AUGMENTED),
+        "predicts with the net 'augmented', which needs the truth; predict with the output of a "
+        "net of x alone, or a GBI without a cost",
+    ),
+    "descending from a cost-augmented net": (
+        lambda: replace(
+            build("infnet-plus", {"sharing": "shared"}), predict=GBI(2, start=AUGMENTED)
+        ),
+        "predicts with 'augmented', a cost-augmented net",
+    ),
+    "predicting with a cost-augmented net after tuning another": (
+        lambda: replace(build("infnet"), predict=AUGMENTED),
+        "predicts with 'augmented', a cost-augmented net",
+    ),
+    "a copy of a cost-augmented net that is not tuned": (
+        lambda: Method(
+            "mine",
+            (build("infnet").phases[0], phase(energy(proposal=AUGMENTED), copies=COPIED)),
+        ),
+        "method 'mine' predicts with 'task', a cost-augmented net",
+    ),
+    "unlabelled rows and cross-entropy": (
+        lambda: phase(rows="unlabelled", name="tune"),
+        "phase 'tune' trains 'task' on unlabelled rows, and its objective needs the truth; take "
+        "rows='train', or an objective without cross-entropy, costs or contrasts",
+    ),
+    "unlabelled rows and a contrast": (
+        lambda: phase(energy(), rows="unlabelled"),
+        "trains 'energy' on unlabelled rows, and its objective needs the truth",
+    ),
+    "unlabelled rows and a cost": (
+        lambda: phase(Update("task", Judge((Weighted(1.0, Violation(l1)),))), rows="unlabelled"),
+        "trains 'task' on unlabelled rows, and its objective needs the truth",
+    ),
+    "validation rows and cross-entropy": (
+        lambda: phase(rows="validation"),
+        "trains 'task' on validation rows, and its objective needs the truth",
+    ),
+    "unknown rows": (
+        lambda: phase(rows="unlabeled"),
+        "unknown kind of rows 'unlabeled': did you mean 'unlabelled'",
+    ),
+    "an update of no net": (lambda: Update((), XENT), "an update names no net to train"),
+    "one net in two updates of several": (
+        lambda: phase(task(), Update(("task", "augmented"), XENT), name="both"),
+        "phase 'both' trains one net in two updates; join them",
+    ),
+    "no steps for several nets": (
+        lambda: build("infnet-plus", {"net_steps": 0}),
+        r"'task\+augmented' is trained 0 steps a batch",
+    ),
+    "a beta out of range": (
+        lambda: Optimiser(beta1=1.0),
+        "beta1 is 1.0; give a number from 0 to below 1",
+    ),
     "an energy never trained": (
         lambda: Method("mine", (phase(),), predict=GBI(start=NetOutput())),
         "method 'mine' uses energy without ever training it",
@@ -144,10 +266,23 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("build", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused_when_built(build, message) -> None:
+@pytest.mark.parametrize(("assemble", "message"), REFUSED.values(), ids=REFUSED)
+def test_refused_when_built(assemble, message) -> None:
     with pytest.raises(SettingError, match=message):
-        build()
+        assemble()
+
+
+def test_cost_augmented_nets_may_predict_while_they_train_and_once_they_are_tuned() -> None:
+    joint, tune = build("infnet").phases
+    assert joint.predict == AUGMENTED
+    assert Method("mine", (joint, tune)).predict == NetOutput()
+    assert replace(build("infnet-plus", {"margin": 0.0, "sharing": "shared"}), predict=AUGMENTED)
+
+
+def test_unlabelled_rows_do_for_the_energy_alone() -> None:
+    update = Update("task", Judge((Weighted(1.0, Violation()), Weighted(1.0, Entropy()))))
+    for rows in ("train", "validation", "unlabelled"):
+        assert phase(update, rows=rows).rows == rows
 
 
 def test_what_a_method_says_of_itself() -> None:
