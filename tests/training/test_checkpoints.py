@@ -11,7 +11,7 @@ from small_runs import data, exact_match, make_nets, make_trainer, same, weights
 from lossnet.errors import DataError
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Judge
-from lossnet.recipes import build
+from lossnet.recipes import build, defaults
 from lossnet.terms import CrossEntropy, Weighted
 from lossnet.training import Checkpoint, Trainer, resume, save_checkpoint
 
@@ -40,8 +40,9 @@ class Copies:
 
 
 def method_of(name: str) -> Method:
-    small = {"samples": 3} if "nce" in name else {"gbi_steps": 2}
-    return build(name, {**small, "task_lr": 0.02})
+    small = {"samples": 3, "gbi_steps": 2, "refine_steps": 2, "predict_steps": 2, "tune_lr": 0.01}
+    known = defaults(name)
+    return build(name, {k: v for k, v in small.items() if k in known} | {"task_lr": 0.02})
 
 
 def trainer_of(name: str, path: Path | None = None, stop_at: int | None = None) -> Trainer:
@@ -66,7 +67,18 @@ def timeless(history):
     return [{k: v for k, v in row.items() if k != "seconds"} for row in history]
 
 
-@pytest.mark.parametrize("name", ["nce-energy", "seal-static-margin", "seal-nce"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nce-energy",
+        "seal-static-margin",
+        "seal-nce",
+        "infnet",
+        "infnet-plus",
+        "alen",
+        "implicit-nce",
+    ],
+)
 def test_resuming_after_any_epoch_gives_the_uninterrupted_weights(name, tmp_path) -> None:
     whole = trainer_of(name, tmp_path / "checkpoint")
     whole.run()
@@ -107,15 +119,18 @@ def test_lowered_learning_rates_are_resumed(tmp_path) -> None:
         assert same(weights(resumed)["task"], weights(whole)["task"])
 
 
-def test_a_run_killed_in_the_middle_of_an_epoch_goes_on(tmp_path) -> None:
+@pytest.mark.parametrize("name", ["nce-energy", "infnet"])
+def test_a_run_killed_in_the_middle_of_an_epoch_goes_on(name, tmp_path) -> None:
     path = tmp_path / "checkpoint"
-    whole = trainer_of("nce-energy")
+    whole = trainer_of(name)
     whole.run()
-    for stop_at in (5, 14):  # three batches an epoch: in either phase
-        killed = trainer_of("nce-energy", path, stop_at)
+    first = [row["phase"] for row in whole.history].count(whole.method.phases[0].name)
+    for stop_at in (5, 3 * first + 5):  # three batches an epoch: in either phase
+        killed = trainer_of(name, path, stop_at)
         with pytest.raises(KeyboardInterrupt):
             killed.run()
-        resumed = trainer_of("nce-energy")
+        assert killed.phase_index == (stop_at > 5)
+        resumed = trainer_of(name)
         resume(path, resumed, SETTINGS)
         assert len(resumed.history) < len(whole.history)
         resumed.run()
