@@ -56,14 +56,14 @@ def test_every_parameter_is_named_typed_and_taken(name) -> None:
         assert build(name, {key: known[key]}) == build(name)
 
 
-#: Every other value that a parameter with a few values may take.
+#: Values that a parameter with a few of them may take, besides its default.
 CHOICES = {
     "candidates": ["samples"],
     "cost": ["hamming"],
     "curvature": ["hessian"],
     "gradient": ["direct"],
     "loss": ["perceptron"],
-    "path": ["cost"],
+    "path": ["all", "cost"],
     "predict": ["net"],
     "product": ["finite-differences"],
     "sharing": ["separated", "shared"],
@@ -77,7 +77,7 @@ CHOICES = {
 def changed(key: str, value) -> list:
     """Other values of the same kind."""
     if key in CHOICES:
-        return CHOICES[key]
+        return [choice for choice in CHOICES[key] if choice != value]
     return [not value] if isinstance(value, bool) else [type(value)(2 * value + 1)]
 
 
@@ -88,7 +88,9 @@ def test_every_parameter_changes_the_method(name, key) -> None:
     given = {"candidates": "perturbed"} if key == "std" else {}
     assert key in CHOICES or not isinstance(defaults(name)[key], str)
     methods = [build(name, given)]
-    for value in changed(key, defaults(name)[key]):
+    others = changed(key, defaults(name)[key])
+    assert others
+    for value in others:
         method = build(name, {**given, key: value})
         assert method not in methods
         methods.append(method)
