@@ -108,7 +108,8 @@ def hypergradient(
     else:
         matvec, cross = _PRODUCTS[product](auxiliary, inner, outer)
     solution = solver(_damped(matvec, damping), b)
-    implicit = tuple(torch._foreach_neg(cross(solution.x)))
+    implicit = cross(solution.x)
+    torch._foreach_neg_(implicit)
     return Hypergradient(explicit, implicit, solution.residual)
 
 
@@ -141,7 +142,13 @@ def _gradient(
 def _damped(matvec: Matvec, damping: float) -> Matvec:
     if damping == 0.0:
         return matvec
-    return lambda v: tuple(torch._foreach_add(matvec(v), v, alpha=damping))
+
+    def damped(v: Vector) -> Vector:
+        product = matvec(v)
+        torch._foreach_add_(product, v, alpha=damping)  # a product is a fresh tensor
+        return product
+
+    return damped
 
 
 def _double_backward(
