@@ -45,9 +45,17 @@ NETWORK: dict[str, Any] = {
 LARGE = 4000
 EPOCHS = {True: {"max_epochs": 40, "patience": 10}, False: {"max_epochs": 120, "patience": 20}}
 
-INFNET: list[dict[str, Any]] = [{}, {"energy_weight": 0.1}, {"energy_lr": 1e-3}]
-ALEN: list[dict[str, Any]] = [{}, {"energy_weight": 0.1}, {"task_lr": 1e-3}]
-IMPLICIT: list[dict[str, Any]] = [{}, {"energy_weight": 3.0}, {"energy_weight": 0.3}]
+INFNET: list[dict[str, Any]] = [
+    {},
+    {"energy_weight": 1.0},
+    {"energy_weight": 1.0, "energy_lr": 1e-3},
+]
+ALEN: list[dict[str, Any]] = [
+    {},
+    {"energy_weight": 1.0},
+    {"energy_weight": 1.0, "task_lr": 1e-3},
+]
+IMPLICIT: list[dict[str, Any]] = [{}, {"energy_weight": 1.0}, {"energy_weight": 0.3}]
 
 #: Three trials a method, the first its defaults; around the best of seal_best_hparams.json.
 TRIALS: dict[str, list[dict[str, Any]]] = {

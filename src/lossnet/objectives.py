@@ -13,7 +13,7 @@ from lossnet import sparse
 from lossnet.context import Context
 from lossnet.contrasts.base import Compared, Contrast
 from lossnet.costs import Cost, f1
-from lossnet.errors import SettingError
+from lossnet.errors import SettingError, unknown
 from lossnet.proposals.base import Proposal
 from lossnet.proposals.net import NetOutput
 from lossnet.terms import Violation, Weighted
@@ -38,6 +38,10 @@ class Compare:
     cost: Cost = f1
     energy: str = "energy"
     path: Literal["all", "cost"] = "all"
+
+    def __post_init__(self) -> None:
+        if self.path not in ("all", "cost"):
+            raise unknown("path", self.path, ["all", "cost"])
 
     @property
     def nets(self) -> frozenset[str]:

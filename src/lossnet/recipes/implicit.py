@@ -112,7 +112,7 @@ def implicit_ssvm(
 ) -> Method:
     """Implicit gradient, margin on the task-net's output.
 
-    L_Prim = [Δ(F(x), y*) - E(x, F(x)) + E(x, y*)]_+   (paper 002, L_SSVM).
+    L_Prim = [Δ(F(x), y*) - E(x, F(x)) + E(x, y*)]_+   (paper 002, section 3.3, SSVM).
     """
     return _bilevel(
         "implicit-ssvm",
@@ -148,8 +148,8 @@ def implicit_dvn(
 ) -> Method:
     """Implicit gradient, regression on the task-net's output.
 
-    L_Prim = cross-entropy between 1 - Δ(F(x), y*) and σ(-E(x, F(x)))   (paper 002, L_DVN, which
-    writes E_θ for E_φ); the task-net maximises σ(-E).
+    L_Prim = cross-entropy between 1 - Δ(F(x), y*) and σ(-E(x, F(x)))   (paper 002,
+    section 3.3, DVN, which writes E_θ for E_φ); the task-net maximises σ(-E).
     """
     return _bilevel(
         "implicit-dvn",
@@ -189,9 +189,10 @@ def implicit_cd(
 ) -> Method:
     """Implicit gradient, contrastive divergence: ranking with the cost inside.
 
-    L_Prim = -log exp(-E_0) / Σ_{k=0..K} exp(-E_k + Δ_k)   (paper 002, L_CD, which lacks its minus
-    sign), y_0 the truth, the others samples of F(x). They are ``straight_through``, or relaxed at
-    the ``temperature``, so that the implicit part has a path to F. ``margin`` weighs Δ.
+    L_Prim = -log exp(-E_0) / Σ_{k=0..K} exp(-E_k + Δ_k)   (paper 002, section 3.3, CD, which
+    lacks its minus sign), y_0 the truth, the others samples of F(x). They are
+    ``straight_through``, or relaxed at the ``temperature``, so that the implicit part has a path
+    to F. ``margin`` weighs Δ.
     """
     return _bilevel(
         "implicit-cd",
@@ -210,7 +211,7 @@ def implicit_cd(
 
 def implicit_nce(
     *,
-    energy_weight: float = 1.0,
+    energy_weight: float = 3.0,
     xent_weight: float = 1.0,
     entropy_weight: float = 1.0,
     cost: str = "f1",
@@ -234,7 +235,7 @@ def implicit_nce(
     """Implicit gradient, noise-contrastive ranking with the cost inside.
 
     L_Prim = -log exp(s_0) / Σ_{k=0..K} exp(s_k + Δ_k), s = -E(x, y) - log P(y|x)   (paper 002,
-    L_NCE, which lacks its minus sign), y_0 the truth, the others samples of F(x), whose
+    section 3.3, NCE, which lacks its minus sign), y_0 the truth, the others samples of F(x), whose
     log-probability P is. Samples, ``temperature`` and ``margin`` as in ``implicit-cd``;
     ``entropy_weight`` as in ``seal-nce``, 0 gives the paper's loss.
     """
