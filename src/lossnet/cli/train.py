@@ -32,6 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, "method")
     parser.add_argument("--validation", metavar="DATA", help="validate on this")
     parser.add_argument("--test", metavar="DATA", help="test on this")
+    parser.add_argument(
+        "--unlabelled",
+        metavar="DATA",
+        help="rows without labels, for methods that learn from such: infnet with "
+        "--set method.tune_on=unlabelled",
+    )
     parser.add_argument("--seed", type=whole_number, metavar="N", help="(default: 0)")
     parser.add_argument(
         "--results", metavar="FOLDER", help="also record the run in this store, such as results"
@@ -64,8 +70,9 @@ def run(args: argparse.Namespace) -> int:
         _announce(splits, settings, say)
         if args.overwrite:
             checkpoint.unlink(missing_ok=True)
+        spare = None if args.unlabelled is None else _unlabelled(args, splits, say)
         model = settings.estimator(verbose=0 if args.quiet else 1)
-        _fit(model, splits, checkpoint, args)
+        _fit(model, splits, spare, checkpoint, args)
         model.save(out)
         place.save_data(out, splits, args.data, args.labels)
         report = _measure(model, splits, settings, out)
@@ -76,15 +83,38 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _unlabelled(args: argparse.Namespace, splits: Splits, say: Any) -> Any:
+    """The rows without labels, in the columns of the training part."""
+    from lossnet.cli.rows import Known, load_unlabelled
+
+    train = splits.train
+    known = Known(train.label_names, train.n_features, train.feature_names)
+    rows = load_unlabelled(args.unlabelled, known, labels=args.labels)
+    say(f"{args.unlabelled}: {rows.X.shape[0]:,} unlabelled rows")
+    for note in rows.notes:
+        say(f"note: {note}")
+    return rows.X
+
+
 def _fit(
-    model: MultiLabelClassifier, splits: Splits, checkpoint: Path, args: argparse.Namespace
+    model: MultiLabelClassifier,
+    splits: Splits,
+    unlabelled: Any,
+    checkpoint: Path,
+    args: argparse.Namespace,
 ) -> None:
     from lossnet.cli.parts import fit
 
     # A run that was killed before its first checkpoint starts again.
     resume = args.resume and checkpoint.exists()
     try:
-        fit(model, splits, checkpoint=checkpoint, resume_from_checkpoint=resume)
+        fit(
+            model,
+            splits,
+            unlabelled=unlabelled,
+            checkpoint=checkpoint,
+            resume_from_checkpoint=resume,
+        )
     except KeyboardInterrupt:
         if checkpoint.exists():
             again = [text for text in args.command_line if text not in ("--resume", "--overwrite")]

@@ -259,7 +259,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         if wanted and unlabelled is None:
             raise SettingError(
                 f"{method.name!r} trains on unlabelled rows here; give them: fit(X, Y, "
-                "unlabelled=...)"
+                "unlabelled=...), or --unlabelled DATA on the command line"
             )
         if unlabelled is not None and not wanted:
             raise SettingError(
