@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from cli_helpers import Result, one_line, write_csv
+
+from lossnet import MultiLabelClassifier
 
 Run = Callable[..., Result]
 TUNED = ["--method", "infnet", "--set", "max_epochs=2", "hidden=[8]", "method.tune_on=unlabelled"]
@@ -18,7 +19,7 @@ def test_tunes_on_the_rows_given(lossnet: Run, csv_file: Path, tmp_path: Path) -
     result = lossnet("train", csv_file, "--out", out, *TUNED, "--unlabelled", other)
     assert result.code == 0, result.err
     assert "17 unlabelled rows" in result.out
-    phases = [row["phase"] for row in json.loads((out / "history.json").read_text())]
+    phases = [row["phase"] for row in MultiLabelClassifier.load(out).history_]
     assert phases == ["infnet"] * 2 + ["tune"] * 2
     assert lossnet("predict", out, other).code == 0
 
