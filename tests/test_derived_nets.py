@@ -59,6 +59,19 @@ def test_features_are_computed_once_for_both_heads(kind, order, training) -> Non
     assert passes == [B, B]
 
 
+@pytest.mark.parametrize("kind", [SharedHead, Stacked])
+def test_a_derived_net_follows_the_net_it_stands_on(kind) -> None:
+    context = problem(kind)
+    before = context.logits("augmented")
+    with torch.no_grad():
+        for parameter in context.nets["task"].parameters():
+            parameter.mul_(1.5)
+    context.updated(["task"])
+    after = context.logits("augmented")
+    assert (after != before).all()
+    torch.testing.assert_close(after, context.nets["augmented"].logits(context))
+
+
 def test_a_shared_head_reads_the_features_of_the_same_dropout_mask() -> None:
     context = problem(SharedHead, dropout=0.5)
     context.nets["augmented"].own_head.load_state_dict(
