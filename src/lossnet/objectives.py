@@ -139,14 +139,9 @@ class Judge:
         return self.prediction.nets if raised else frozenset()
 
     @property
-    def convex_terms(self) -> tuple[Weighted, ...]:
-        """The terms that are convex in the prediction's logits."""
-        return tuple(weighted for weighted in self._counted if weighted.term.convex)
-
-    @property
-    def convex(self) -> Judge:
-        """The part of the objective that is convex in the prediction's logits."""
-        return replace(self, terms=self.convex_terms)
+    def convex_part(self) -> Judge:
+        """The terms that are convex in the prediction's logits, alone."""
+        return replace(self, terms=tuple(t for t in self._counted if t.term.convex))
 
     @property
     def _counted(self) -> list[Weighted]:

@@ -59,7 +59,7 @@ class Implicit:
                 "damping is 0, and a Gauss-Newton matrix of a net with more parameters than "
                 "outputs in a batch is singular; give a damping above 0"
             )
-        if self.curvature == "gauss-newton" and not self.inner.convex_terms:
+        if self.curvature == "gauss-newton" and not self.inner.convex_part.terms:
             raise SettingError(
                 "no term of the inner objective is convex in the logits, so there is nothing to "
                 "make a Gauss-Newton matrix of; give cross-entropy a weight, or "
@@ -100,7 +100,7 @@ class Implicit:
                 return self.inner(context).mean()
 
         def outputs() -> tuple[Tensor, Tensor, Tensor]:
-            convex = self.inner.convex(context).mean()
+            convex = self.inner.convex_part(context).mean()
             return context.logits(self.net), convex, auxiliary()
 
         with context.focused(trains):
