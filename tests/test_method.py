@@ -12,7 +12,7 @@ from lossnet.energies import LabelEnergy
 from lossnet.errors import SettingError
 from lossnet.gradients import Direct, Implicit, Unrolled
 from lossnet.method import Method, Optimiser, Phase, Update
-from lossnet.nets import LabelMLP
+from lossnet.nets import Derivation, LabelMLP, Stacked
 from lossnet.objectives import Compare, Judge
 from lossnet.proposals import (
     GBI,
@@ -246,9 +246,12 @@ REFUSED = {
         lambda: phase(rows="unlabeled"),
         "unknown kind of rows 'unlabeled': did you mean 'unlabelled'",
     ),
-    "an update of no net": (lambda: Update((), XENT), "an update names no net to train"),
+    "an update of no net": (
+        lambda: Update((), XENT),
+        r"an update trains \(\); name one net or more, each once",
+    ),
     "one net in two updates of several": (
-        lambda: phase(task(), Update(("task", "augmented"), XENT), name="both"),
+        lambda: phase(task(), build("infnet-plus").phases[0].updates[1], name="both"),
         "phase 'both' trains one net in two updates; join them",
     ),
     "no steps for several nets": (
@@ -399,3 +402,37 @@ def test_targets_are_asked_for() -> None:
     bare = Context(context.nets, Batch(context.batch.x), Binary())
     with pytest.raises(TypeError, match="this step needs targets, and the batch has none"):
         XENT(bare)
+
+
+def test_copies_and_derived_nets_are_checked() -> None:
+    xent = Judge((Weighted(1.0, CrossEntropy()),))
+    task = Update("task", xent)
+    with pytest.raises(SettingError, match="copies 'nowhere', which method 'm' does not have"):
+        Method("m", (Phase((task,), copies={"task": "nowhere"}),))
+    with pytest.raises(SettingError, match="never runs 'bogus', so it would not learn"):
+        Update(("task", "bogus"), xent)
+    with pytest.raises(SettingError, match="name one net or more, each once"):
+        Update(("task", "task"), xent)
+    ring = {"a": Derivation(Stacked, "b"), "b": Derivation(Stacked, "a")}
+    with pytest.raises(SettingError, match="which is itself derived"):
+        Method("m", (Phase((task,)),), derived=ring)
+
+
+def test_a_path_through_costs_that_do_not_count_is_refused() -> None:
+    for name in ("implicit-ssvm", "implicit-cd", "implicit-nce"):
+        with pytest.raises(SettingError, match="give the cost a weight"):
+            build(name, {"margin": 0.0})
+        build(name, {"margin": 0.0, "path": "all"})
+        build(name, {"margin": 0.0, "gradient": "direct"})
+
+
+def test_a_stacked_net_is_not_trained_without_the_truth() -> None:
+    follow = Judge((Weighted(1.0, EnergyTerm()),), NetOutput("augmented"))
+    energy = Update("energy", Compare(Ranking(), Samples()))
+    task = Update("task", Judge((Weighted(1.0, CrossEntropy()),)))
+    with pytest.raises(SettingError, match="'augmented' needs the truth; take rows='train'"):
+        Method(
+            "m",
+            (Phase((energy, task)), Phase((Update("augmented", follow),), rows="unlabelled")),
+            derived={"augmented": Derivation(Stacked)},
+        )

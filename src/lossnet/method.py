@@ -71,11 +71,16 @@ class Update:
     watch: bool = False
 
     def __post_init__(self) -> None:
-        if not self.trained:
-            raise SettingError("an update names no net to train")
+        if not self.trained or len(set(self.trained)) < len(self.trained):
+            raise SettingError(f"an update trains {self.trains!r}; name one net or more, each once")
         if self.steps < 1:
             raise SettingError(f"{self.name!r} is trained {self.steps} steps a batch; give 1 up")
         self.gradient.check(self.objective, self.trained)
+        if idle := set(self.trained) - self.objective.nets:
+            raise SettingError(
+                f"the update of {self.name!r} never runs {sorted(idle)[0]!r}, so it would not "
+                "learn; leave it out, or give it a part of the objective"
+            )
 
     @property
     def trained(self) -> tuple[str, ...]:
@@ -166,18 +171,41 @@ class Method:
                 f"method {self.name!r} predicts with {sorted(spoilt)[0]!r}, a cost-augmented net, "
                 "which is trained to differ from the truth; predict with the test-time net"
             )
+        self._check_nets()
+
+    def _check_nets(self) -> None:
         trained = frozenset().union(*(phase.trained for phase in self.phases))
         if missing := self.nets - trained:
             raise SettingError(
                 f"method {self.name!r} uses {', '.join(sorted(missing))} without ever training it"
             )
+        for name, plan in self.derived.items():
+            if plan.base in self.derived:
+                raise SettingError(
+                    f"the net {name!r} is derived from {plan.base!r}, which is itself derived; "
+                    "derive both from a net of its own"
+                )
+        for phase in self.phases:
+            named = {*phase.copies, *phase.copies.values()}
+            if unknown_nets := named - self.nets:
+                raise SettingError(
+                    f"phase {phase.name!r} copies {sorted(unknown_nets)[0]!r}, which method "
+                    f"{self.name!r} does not have; it has {', '.join(sorted(self.nets))}"
+                )
+            used = frozenset().union(*(update.nets for update in phase.updates))
+            if phase.rows != "train" and (stacked := self._with_target(used)):
+                raise SettingError(
+                    f"phase {phase.name!r} trains on {phase.rows} rows, and the net "
+                    f"{stacked[0]!r} needs the truth; take rows='train'"
+                )
+
+    def _with_target(self, nets: frozenset[str]) -> list[str]:
+        """Those of the nets that can run only where the truth is known."""
+        derived = sorted(nets & self.derived.keys())
+        return [name for name in derived if self.derived[name].kind.needs_target]
 
     def _check_predicts(self, proposal: Proposal) -> None:
-        stacked = [
-            name
-            for name in sorted(proposal.nets & self.derived.keys())
-            if self.derived[name].kind.needs_target
-        ]
+        stacked = self._with_target(proposal.nets)
         if proposal.needs_target or stacked:
             what = f"the net {stacked[0]!r}" if stacked else type(proposal).__name__
             raise SettingError(
@@ -190,7 +218,8 @@ class Method:
         """Nets whose last training drove them away from the truth."""
         spoilt: frozenset[str] = frozenset()
         for phase in self.phases:
-            spoilt |= {copy for copy, model in phase.copies.items() if model in spoilt}
+            copied = {copy for copy, model in phase.copies.items() if model in spoilt}
+            spoilt = spoilt - phase.copies.keys() | copied
             for update in phase.updates:
                 spoilt = spoilt - set(update.trained) | update.objective.raises_cost
         return spoilt

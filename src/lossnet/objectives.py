@@ -72,6 +72,11 @@ class Compare:
             )
         if keep_path:
             _check_path(self.proposal, "gradient=Direct()")
+        if keep_path and self.path == "cost" and "cost" not in self.contrast.requires:
+            raise SettingError(
+                f"the path to the candidates' net leads through their cost, which {contrast} does "
+                "not count; give the cost a weight (margin, scale), or take path='all'"
+            )
         if self.energy not in trains and not (keep_path and self.proposal.nets & set(trains)):
             raise SettingError(
                 f"an update of {_names(trains)} compares energies of {self.energy!r}, so nothing "

@@ -112,3 +112,15 @@ def test_steps_that_cannot_work(fitted, data) -> None:
         fitted.refinement_path(X, steps=-1)
     with pytest.raises(SettingError, match=r"steps is 1\.5"):
         fitted.tune_refinement(X, Y, most=1.5)
+
+
+def test_steps_chosen_for_one_refinement_do_not_rule_another(fitted, data) -> None:
+    X, Y = data
+    fitted.metric = lambda Y, P: 0.5  # so that 0 steps are chosen
+    fitted.tune_refinement(X, Y, most=5)
+    plain = fitted.predict_proba(X)
+    fitted.refine = "net"
+    refined = fitted.predict_proba(X)
+    assert not np.array_equal(plain, refined)
+    fitted.refine = None
+    np.testing.assert_array_equal(fitted.predict_proba(X), plain)

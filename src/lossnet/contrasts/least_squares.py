@@ -20,7 +20,7 @@ class LeastSquares:
     ½ (v - 1)² (Eq. 7).
 
     Args:
-        weights: one a candidate, in their order; None weighs them alike.
+        weights: one a candidate, so that their order matters; None weighs them alike.
     """
 
     weights: tuple[float, ...] | None = None

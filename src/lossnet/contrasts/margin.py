@@ -8,6 +8,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from lossnet.contrasts.base import Compared, need
+from lossnet.errors import SettingError
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,19 @@ class Margin:
     """
 
     scale: float = 1.0
-    requires: ClassVar[frozenset[str]] = frozenset({"target", "cost"})
+
+    def __post_init__(self) -> None:
+        if not self.scale >= 0:
+            raise SettingError(f"scale is {self.scale}; give a weight of the cost of 0 or more")
+
+    @property
+    def requires(self) -> frozenset[str]:
+        return frozenset({"target", "cost"}) if self.scale else frozenset({"target"})
 
     def __call__(self, compared: Compared) -> Tensor:
-        cost = need(compared.cost, "costs", self)
-        e_target = need(compared.e_target, "the truth's energy", self)
-        violation = self.scale * cost - compared.e + e_target
+        violation = need(compared.e_target, "the truth's energy", self) - compared.e
+        if self.scale:
+            violation = violation + self.scale * need(compared.cost, "costs", self)
         return violation.amax(0).clamp_min(0.0)
 
     def link(self, e: Tensor) -> Tensor:

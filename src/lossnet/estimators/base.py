@@ -62,6 +62,7 @@ class LossnetEstimator(BaseEstimator):
     nets_: dict[str, nn.Module]
     history_: list[dict[str, Any]]
     refine_steps_: int | None
+    refined_as_: Any
 
     # Parameters ------------------------------------------------------------------------------
 
@@ -170,8 +171,10 @@ class LossnetEstimator(BaseEstimator):
     def _proposal(self) -> Proposal:
         """What predicts: the method's own proposal, or the refinement asked for."""
         proposal = self._refinement(self.method_, self.nets_) or self.method_.predict
-        if self.refine_steps_ is not None and isinstance(proposal, GBI):
-            return replace(proposal, steps=self.refine_steps_)
+        # Steps that were chosen for another refinement mean nothing for this one.
+        steps = self.refine_steps_ if self.refined_as_ == describe(self.refine) else None
+        if steps is not None and isinstance(proposal, GBI):
+            return replace(proposal, steps=steps)
         return proposal
 
     def _descent(self, steps: int) -> GBI:

@@ -32,6 +32,7 @@ from lossnet.estimators.settings import (
     check_share,
     check_whole,
     check_widths,
+    describe,
 )
 from lossnet.estimators.targets import Labels
 from lossnet.estimators.thresholds import (
@@ -103,7 +104,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         classes_: 0 and 1 for each label, ``(L, 2)``; after a 1-D y its two classes.
         best_metric_: validation metric of the weights kept, None without validation.
         refine_steps_: steps of the descent that predicts, where :meth:`tune_refinement` chose
-            them; None takes the method's own.
+            them for the present ``refine``; None takes the method's own.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -232,7 +233,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
                 resume_from_checkpoint=resume_from_checkpoint,
             )
             self.threshold_ = 0.5 if isinstance(self.threshold, str) else float(self.threshold)
-            self.best_metric_ = self.refine_steps_ = None
+            self.best_metric_ = self.refine_steps_ = self.refined_as_ = None
             if held_out is not None and Yv is not None:
                 self._choose_threshold(held_out, Yv)
         return self
@@ -385,7 +386,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         check_rows(path[0], Y, "X", "Y")
         check_metric(metric, Y)
         scores = [validation_metric(self.threshold, metric, Y, proba) for proba in path]
-        self.refine_steps_ = int(np.argmax(scores))
+        self.refine_steps_, self.refined_as_ = int(np.argmax(scores)), describe(self.refine)
         self.threshold_ = choose_threshold(self.threshold, metric, Y, path[self.refine_steps_])
         self.best_metric_ = float(metric(Y, path[self.refine_steps_], self.threshold_))
         return self
@@ -470,6 +471,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
             "feature_names": None if names is None else [str(name) for name in names],
             "best_metric": self.best_metric_,
             "refine_steps": self.refine_steps_,
+            "refined_as": self.refined_as_,
             "labels": replace(self.labels_, names=list(self.label_names_)).to_json(),
         }
         return tensors, facts
@@ -480,7 +482,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         if facts["feature_names"] is not None:
             self.feature_names_in_ = np.array(facts["feature_names"], dtype=object)
         self.best_metric_ = facts["best_metric"]
-        self.refine_steps_ = facts["refine_steps"]
+        self.refine_steps_, self.refined_as_ = facts["refine_steps"], facts["refined_as"]
         threshold = tensors["threshold"].numpy()
         self.threshold_ = float(threshold) if threshold.ndim == 0 else threshold
         self.standardiser_ = Standardiser.from_tensors(tensors)
