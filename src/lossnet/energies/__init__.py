@@ -1,6 +1,9 @@
 """Energy networks (loss-nets): they see input and output together."""
 
 from lossnet.energies.base import Energy
+from lossnet.energies.chain import ChainEnergy
 from lossnet.energies.label import LabelEnergy
+from lossnet.energies.tag_language import TagLanguageModel
+from lossnet.energies.total import TotalEnergy
 
-__all__ = ["Energy", "LabelEnergy"]
+__all__ = ["ChainEnergy", "Energy", "LabelEnergy", "TagLanguageModel", "TotalEnergy"]

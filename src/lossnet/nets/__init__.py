@@ -3,8 +3,12 @@
 from lossnet.nets.base import Derivation, Derived, Headed
 from lossnet.nets.derived import SharedHead, Stacked
 from lossnet.nets.mlp import Dropout, FeatureMLP, LabelHead, LabelMLP
+from lossnet.nets.recurrent import BiLSTM, CharacterCNN, Tagger, TokenFeatures
+from lossnet.nets.tokens import Tokens
 
 __all__ = [
+    "BiLSTM",
+    "CharacterCNN",
     "Derivation",
     "Derived",
     "Dropout",
@@ -14,4 +18,7 @@ __all__ = [
     "LabelMLP",
     "SharedHead",
     "Stacked",
+    "Tagger",
+    "TokenFeatures",
+    "Tokens",
 ]

@@ -1,6 +1,7 @@
 """Proposals: where candidate outputs come from, in training and in prediction."""
 
 from lossnet.proposals.base import Candidates, Proposal
+from lossnet.proposals.exact import Minimiser
 from lossnet.proposals.gbi import GBI
 from lossnet.proposals.net import NetOutput, Perturbed, Samples
 from lossnet.proposals.plain import Exact, Random, Several, Target, Zeros
@@ -10,6 +11,7 @@ __all__ = [
     "GBI",
     "Candidates",
     "Exact",
+    "Minimiser",
     "NetOutput",
     "Perturbed",
     "Proposal",

@@ -151,7 +151,7 @@ class Trainer:
     def _epoch(self) -> None:
         began = time.perf_counter()
         sums: dict[str, float] = {}
-        batches = torch.randperm(len(self.data), generator=self.order).split(self.batch_size)
+        batches = self.data.shuffled(self.batch_size, self.order)
         for number, rows in enumerate(batches):
             measures = self._batch(rows, number)
             for name, value in measures.items():

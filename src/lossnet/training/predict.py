@@ -52,11 +52,26 @@ def over_batches(
     batch_size: int = 512,
     seed: int = 0,
 ) -> Tensor:
-    """``function`` of every batch in order, with frozen nets, joined along the first axis."""
+    """``function`` of every batch in order, with frozen nets, joined along the first axis.
+
+    Sentences of one batch may be longer than those of another; the shorter are padded with zeros.
+    """
     generator = torch.Generator().manual_seed(seed)
     pieces = []
     with torch.no_grad():
         for first in range(0, len(source), batch_size):
             batch = source.batch(slice(first, first + batch_size))
             pieces.append(function(Context(nets, batch, space, generator=generator)))
-    return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
+    return pieces[0] if len(pieces) == 1 else torch.cat(_same_length(pieces))
+
+
+def _same_length(pieces: list[Tensor]) -> list[Tensor]:
+    lengths = {piece.shape[1] for piece in pieces if piece.dim() > 1}
+    if len(lengths) < 2:
+        return pieces
+    longest = max(lengths)
+    padded = []
+    for piece in pieces:
+        more = piece.new_zeros((len(piece), longest - piece.shape[1], *piece.shape[2:]))
+        padded.append(torch.cat([piece, more], 1))
+    return padded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +22,10 @@ class Source(Protocol):
 
     def batch(self, rows: Tensor | slice) -> Batch:
         """The batch of these rows: their numbers, or a slice of rows in order."""
+        ...
+
+    def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
+        """The numbers of all rows, each once, in random batches of that size."""
         ...
 
 
@@ -70,6 +75,9 @@ class Arrays:
             if isinstance(rows, slice) and not self._share:
                 x = x.clone()
         return Batch(x, None if self._y is None else _take(self._y, rows))
+
+    def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
+        return torch.randperm(len(self), generator=generator).split(size)
 
 
 def _take(values: Tensor, rows: Tensor | slice) -> Tensor:

@@ -1,0 +1,48 @@
+"""The energy of a tag sequence: every tag by itself and beside its neighbour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lossnet import chains, sparse
+from lossnet.energies.base import Energy
+
+
+class ChainEnergy(Energy):
+    """E(x, y) = Σ_t <y_t, U b(x, t)> + Σ_t y_{t-1}' W y_t   (paper 003, Eq. 7).
+
+    The paper's minus sign is in the weights. b is a feature network of the energy's own.
+
+    Args:
+        features: feature network, tokens to ``(B, T, d)`` with ``out_features`` d.
+        tags: number of tags C.
+    """
+
+    def __init__(self, features: nn.Module, tags: int) -> None:
+        super().__init__()
+        self.features = features
+        width: Any = features.out_features
+        self.unary = nn.Linear(width, tags)
+        self.pairwise = nn.Parameter(torch.zeros(tags, tags))
+
+    def encode(self, x: Any, mask: Tensor | None = None) -> Tensor:
+        """The energy of every tag at every position, ``(B, T, C)``."""
+        unary: Tensor = self.unary(self.features(x))
+        return unary
+
+    def forward(self, h: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        return chains.energy(h, self.pairwise, sparse.dense(y, h.dtype), mask)
+
+    def output_like(self, h: Tensor) -> Tensor:
+        return h
+
+    def minimise(self, h: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The tags of lowest energy, ``(B, T)``."""
+        return chains.viterbi(h, self.pairwise, mask)[0]
+
+    def log_partition(self, h: Tensor, mask: Tensor | None = None) -> Tensor:
+        """log Σ_y exp(-E(x, y)), ``(B,)``."""
+        return chains.log_partition(h, self.pairwise, mask)

@@ -1,0 +1,48 @@
+"""Sums of energies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor, nn
+
+from lossnet.energies.base import Energy
+from lossnet.errors import SettingError
+
+
+class TotalEnergy(Energy):
+    """E(x, y) = Σ_i w_i E_i(x, y), such as a chain and tag language models (paper 003, Eq. 9).
+
+    Args:
+        parts: the energies.
+        weights: one each; None weighs them alike.
+    """
+
+    def __init__(self, parts: Sequence[Energy], weights: Sequence[float] | None = None) -> None:
+        super().__init__()
+        if not parts:
+            raise SettingError("no energy given: name at least one")
+        if weights is not None and len(weights) != len(parts):
+            raise SettingError(f"{len(weights)} weights for {len(parts)} energies; give one each")
+        self.parts = nn.ModuleList(parts)
+        self.weights = [1.0] * len(parts) if weights is None else [float(w) for w in weights]
+
+    def encode(self, x: Any, mask: Tensor | None = None) -> tuple[Any, ...]:
+        """What each part encodes."""
+        return tuple(part.encode(x, mask) for part in self._energies)
+
+    def forward(self, h: Any, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        total: Any = 0.0
+        for weight, part, own in zip(self.weights, self._energies, h, strict=True):
+            e = part(own, y, mask)
+            total = total + (e if weight == 1 else weight * e)
+        energies: Tensor = total
+        return energies
+
+    def output_like(self, h: Any) -> Tensor:
+        return self._energies[0].output_like(h[0])
+
+    @property
+    def _energies(self) -> list[Energy]:
+        return list(self.parts)  # type: ignore[arg-type]

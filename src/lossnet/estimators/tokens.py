@@ -1,0 +1,207 @@
+"""Words, characters and columns as numbers: how sentences reach the networks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lossnet.data.vectors import WordVectors
+from lossnet.errors import DataError
+from lossnet.nets.tokens import Tokens
+
+Sentences = Sequence[Sequence[str]]
+
+#: Numbers of nothing (padding) and of what training never saw.
+PADDING, UNKNOWN = 0, 1
+#: Kinds of case, as a column.
+CASES = ("lower", "upper", "title", "mixed", "digits", "other")
+#: Longest word the character CNN reads to its end.
+_LONGEST = 30
+
+
+@dataclass(frozen=True)
+class Coded:
+    """One sentence as numbers: words ``(T,)``, characters ``(T, W)``, columns ``(T,)`` each."""
+
+    words: np.ndarray
+    chars: np.ndarray | None
+    columns: Mapping[str, np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+@dataclass(frozen=True)
+class TokenCoder:
+    """The tables that turn tokens into numbers.
+
+    A word is looked up as it is written, then in lower case where ``lowercase`` says so, then it
+    is unknown. Words of pretrained vectors are all known, whether or not training saw them.
+
+    Attributes:
+        words: number of each word; 0 is padding, 1 unknown.
+        lowercase: look words up in lower case too.
+        chars: number of each character, empty where characters are not read.
+        columns: number of each value of each further column.
+        case: whether the case of a word is a column.
+    """
+
+    words: Mapping[str, int]
+    lowercase: bool = True
+    chars: Mapping[str, int] = field(default_factory=dict)
+    columns: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    case: bool = False
+
+    @classmethod
+    def learn(
+        cls,
+        sentences: Sentences,
+        columns: Mapping[str, Sentences],
+        *,
+        vectors: WordVectors | None,
+        lowercase: bool,
+        case: bool,
+        chars: bool,
+        min_count: int,
+    ) -> TokenCoder:
+        """Tables of the training sentences, and of the pretrained vectors' words."""
+        known = list(dict.fromkeys(vectors.words)) if vectors is not None else []
+        taken = set(known)
+        seen = Counter(word for sentence in sentences for word in sentence)
+        if lowercase:
+            lower: Counter[str] = Counter()
+            for word, count in seen.items():
+                lower[word.lower()] += count
+            seen = lower
+        new = [w for w, count in seen.items() if count >= min_count and w not in taken]
+        letters = sorted({c for s in sentences for w in s for c in w}) if chars else []
+        return cls(
+            words=_numbered([*known, *sorted(new)]),
+            lowercase=lowercase,
+            chars=_numbered(letters),
+            columns={
+                name: _numbered(sorted({v for s in values for v in s}))
+                for name, values in columns.items()
+            },
+            case=case,
+        )
+
+    @property
+    def column_sizes(self) -> dict[str, int]:
+        """How many values each column has, padding and unknown included."""
+        sizes = {name: len(table) + 2 for name, table in self.columns.items()}
+        return sizes | ({"case": len(CASES) + 2} if self.case else {})
+
+    @property
+    def characters(self) -> int:
+        """How many characters there are, padding and unknown included; 0 where none are read."""
+        return len(self.chars) + 2 if self.chars else 0
+
+    def code(self, sentence: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Coded:
+        """One sentence as numbers."""
+        if missing := [name for name in self.columns if name not in columns]:
+            raise DataError(
+                f"the column {missing[0]!r} is missing; the model was trained with it: give "
+                "columns={...}"
+            )
+        parts = {
+            name: np.array([table.get(value, UNKNOWN) for value in columns[name]], dtype=np.int64)
+            for name, table in self.columns.items()
+        }
+        if self.case:
+            parts["case"] = np.array([CASES.index(_case(w)) + 2 for w in sentence], dtype=np.int64)
+        words = np.array([self._word(word) for word in sentence], dtype=np.int64)
+        return Coded(words, self._characters(sentence) if self.chars else None, parts)
+
+    def _word(self, word: str) -> int:
+        number = self.words.get(word)
+        if number is None and self.lowercase:
+            number = self.words.get(word.lower())
+        return UNKNOWN if number is None else number
+
+    def _characters(self, sentence: Sequence[str]) -> np.ndarray:
+        width = min(_LONGEST, max(len(word) for word in sentence))
+        numbers = np.zeros((len(sentence), width), dtype=np.int64)
+        for row, word in enumerate(sentence):
+            for column, letter in enumerate(word[:width]):
+                numbers[row, column] = self.chars.get(letter, UNKNOWN)
+        return numbers
+
+    def table(self, vectors: WordVectors | None, width: int, seed: int) -> Tensor:
+        """Word vectors to start from, ``(number, width)``: the pretrained ones, random others."""
+        width = width if vectors is None else vectors.vectors.shape[1]
+        generator = torch.Generator().manual_seed(seed)
+        spread = 0.1 if vectors is None else float(vectors.vectors.std())
+        start = spread * torch.randn(len(self.words) + 2, width, generator=generator)
+        start[PADDING] = 0.0
+        if vectors is not None:
+            rows = [self.words[word] for word in vectors.words]
+            start[rows] = torch.from_numpy(vectors.vectors)
+        return start
+
+    def to_json(self) -> dict[str, Any]:
+        """The tables as JSON holds them."""
+        return {
+            "words": list(self.words),
+            "lowercase": self.lowercase,
+            "chars": list(self.chars),
+            "columns": {name: list(table) for name, table in self.columns.items()},
+            "case": self.case,
+        }
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> TokenCoder:
+        """What :meth:`to_json` gave."""
+        return cls(
+            _numbered(facts["words"]),
+            facts["lowercase"],
+            _numbered(facts["chars"]),
+            {name: _numbered(values) for name, values in facts["columns"].items()},
+            facts["case"],
+        )
+
+
+def collate(coded: Sequence[Coded], device: str | torch.device = "cpu") -> Tokens:
+    """Sentences padded on the right to the longest of them."""
+    time = max(len(sentence) for sentence in coded)
+    mask = np.zeros((len(coded), time), dtype=bool)
+    words = np.zeros((len(coded), time), dtype=np.int64)
+    columns = {name: np.zeros_like(words) for name in coded[0].columns}
+    width = max((s.chars.shape[1] for s in coded if s.chars is not None), default=0)
+    chars = np.zeros((len(coded), time, width), dtype=np.int64)
+    for row, sentence in enumerate(coded):
+        mask[row, : len(sentence)] = True
+        words[row, : len(sentence)] = sentence.words
+        for name, values in sentence.columns.items():
+            columns[name][row, : len(sentence)] = values
+        if sentence.chars is not None:
+            chars[row, : len(sentence), : sentence.chars.shape[1]] = sentence.chars
+    tensors = {name: torch.from_numpy(values).to(device) for name, values in columns.items()}
+    return Tokens(
+        torch.from_numpy(words).to(device),
+        torch.from_numpy(mask).to(device),
+        torch.from_numpy(chars).to(device) if width else None,
+        tensors,
+    )
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names, start=2)}
+
+
+def _case(word: str) -> str:
+    if any(letter.isdigit() for letter in word):
+        return "digits"
+    if not any(letter.isalpha() for letter in word):
+        return "other"
+    if word.islower():
+        return "lower"
+    if word.isupper():
+        return "upper"
+    return "title" if word[0].isupper() and word[1:].islower() else "mixed"

@@ -1,0 +1,140 @@
+"""Recurrent networks on tokens: features from both sides of a word, and a tagger on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from lossnet.nets.base import Headed
+from lossnet.nets.mlp import Dropout
+from lossnet.nets.tokens import Tokens
+
+
+class BiLSTM(nn.Module):
+    """One LSTM forwards and one backwards, their outputs side by side.
+
+    Padding is at the end for both, so it changes no output: a sentence's features do not depend
+    on the others of its batch.
+
+    Args:
+        in_features: width of the inputs.
+        hidden: width of each LSTM.
+    """
+
+    def __init__(self, in_features: int, hidden: int) -> None:
+        super().__init__()
+        self.forwards = nn.LSTM(in_features, hidden, batch_first=True)
+        self.backwards = nn.LSTM(in_features, hidden, batch_first=True)
+        self.out_features = 2 * hidden
+
+    def forward(self, values: Tensor, tokens: Tokens) -> Tensor:
+        """``(B, T, 2 hidden)`` of ``values`` ``(B, T, in_features)``."""
+        order = tokens.reversal.unsqueeze(-1)
+        there, _ = self.forwards(values)
+        turned = values.gather(1, order.expand_as(values))
+        back, _ = self.backwards(turned)
+        return torch.cat([there, back.gather(1, order.expand_as(back))], -1)
+
+
+class CharacterCNN(nn.Module):
+    """A vector for each word from its characters: a convolution and its maximum.
+
+    Args:
+        characters: number of characters, 0 being none.
+        width: width of a character's vector.
+        filters: width of the word's vector.
+        reach: characters a filter sees.
+    """
+
+    def __init__(
+        self, characters: int, *, width: int = 25, filters: int = 30, reach: int = 3
+    ) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(characters, width, padding_idx=0)
+        self.convolution = nn.Conv1d(width, filters, reach, padding=reach // 2)
+        self.out_features = filters
+
+    def forward(self, chars: Tensor) -> Tensor:
+        """``(B, T, filters)`` of ``chars`` ``(B, T, W)``."""
+        batch, time, _ = chars.shape
+        flat = chars.flatten(0, 1)
+        values = self.convolution(self.embedding(flat).transpose(1, 2))
+        # Beyond the end of a word filters see padding; a word's vector must not depend on it.
+        values = values.masked_fill((flat == 0).unsqueeze(1), -torch.inf)
+        top = values.amax(-1)
+        return top.masked_fill(top == -torch.inf, 0.0).view(batch, time, -1)
+
+
+class TokenFeatures(nn.Module):
+    """Features of every token: word, characters and other columns through a BiLSTM.
+
+    Args:
+        words: word vectors to start from, ``(number, width)``.
+        hidden: width of the LSTM in each direction.
+        fixed: keep the word vectors as they are.
+        characters: number of characters; 0 leaves the character CNN out.
+        columns: number of values of each other column, by name.
+        column_width: width of such a value's vector.
+        dropout: share of entries dropped of the LSTM's input and output.
+    """
+
+    def __init__(
+        self,
+        words: Tensor,
+        *,
+        hidden: int = 100,
+        fixed: bool = False,
+        characters: int = 0,
+        columns: Mapping[str, int] | None = None,
+        column_width: int = 10,
+        dropout: float = 0.3,
+    ) -> None:
+        super().__init__()
+        self.words = nn.Embedding.from_pretrained(words.clone(), freeze=fixed, padding_idx=0)
+        self.characters = CharacterCNN(characters) if characters else None
+        self.columns = nn.ModuleDict(
+            {
+                name: nn.Embedding(count, column_width, padding_idx=0)
+                for name, count in (columns or {}).items()
+            }
+        )
+        width = words.shape[1] + column_width * len(self.columns)
+        width += self.characters.out_features if self.characters is not None else 0
+        self.recurrent = BiLSTM(width, hidden)
+        self.drop = Dropout(dropout)
+        self.out_features = self.recurrent.out_features
+
+    def forward(self, x: Tokens) -> Tensor:
+        """``(B, T, out_features)``."""
+        parts = [self.words(x.words)]
+        if self.characters is not None and x.chars is not None:
+            parts.append(self.characters(x.chars))
+        parts += [embed(x.columns[name]) for name, embed in self.columns.items()]
+        values = parts[0] if len(parts) == 1 else torch.cat(parts, -1)
+        hidden: Tensor = self.drop(self.recurrent(self.drop(values), x))
+        return hidden
+
+
+class Tagger(Headed):
+    """The task-net of a tagging problem: token features and a linear layer; logits out.
+
+    Args:
+        features: the feature network.
+        tags: number of tags C.
+    """
+
+    def __init__(self, features: TokenFeatures, tags: int) -> None:
+        super().__init__()
+        self.features = features
+        self.output = nn.Linear(features.out_features, tags)
+
+    def head(self, h: Tensor) -> Tensor:
+        """Logits ``(B, T, C)`` of features."""
+        logits: Tensor = self.output(h)
+        return logits
+
+    def new_head(self) -> nn.Linear:
+        """A second linear layer."""
+        return nn.Linear(self.output.in_features, self.output.out_features)

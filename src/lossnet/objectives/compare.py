@@ -1,0 +1,109 @@
+"""Compare the energies of several candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor
+
+from lossnet import sparse
+from lossnet.context import Context
+from lossnet.contrasts.base import Compared, Contrast
+from lossnet.costs import Cost, f1
+from lossnet.errors import SettingError, unknown
+from lossnet.objectives.checks import check_path, names
+from lossnet.proposals.base import Proposal
+
+
+@dataclass(frozen=True)
+class Compare:
+    """A contrast of candidates' energies.
+
+    Args:
+        contrast: what is made of the energies.
+        proposal: where the candidates come from.
+        cost: cost of a candidate beside the truth, for contrasts that ask for one.
+        energy: the net whose energies are compared. A task-net's energy is its negative
+            log-likelihood, -log P(y|x), which turns a contrast into a loss on the task-net.
+        path: where candidates keep a path to their net, what it leads through: ``"all"``, energy
+            and cost, or their ``"cost"`` alone.
+    """
+
+    contrast: Contrast
+    proposal: Proposal
+    cost: Cost = f1
+    energy: str = "energy"
+    path: Literal["all", "cost"] = "all"
+
+    def __post_init__(self) -> None:
+        if self.path not in ("all", "cost"):
+            raise unknown("path", self.path, ["all", "cost"])
+
+    @property
+    def nets(self) -> frozenset[str]:
+        """Every net it runs."""
+        return self.proposal.nets | {self.energy}
+
+    @property
+    def needs_target(self) -> bool:
+        return True
+
+    @property
+    def proposals(self) -> tuple[Proposal, ...]:
+        """Where its candidates come from."""
+        return (self.proposal,)
+
+    @property
+    def raises_cost(self) -> frozenset[str]:
+        """None: it trains an energy."""
+        return frozenset()
+
+    def check(self, *, keep_path: bool, trains: Sequence[str]) -> None:
+        """Raise where the proposal cannot give what the contrast or the gradient asks for."""
+        proposal, contrast = type(self.proposal).__name__, type(self.contrast).__name__
+        if "log_q" in self.contrast.requires - self.proposal.provides:
+            raise SettingError(
+                f"{contrast} needs log q of its candidates and {proposal} has none; "
+                "take Samples, or a contrast without log q such as Ranking"
+            )
+        if keep_path:
+            check_path(self.proposal, "gradient=Direct()")
+        if keep_path and self.path == "cost" and "cost" not in self.contrast.requires:
+            raise SettingError(
+                f"the path to the candidates' net leads through their cost, which {contrast} does "
+                "not count; give the cost a weight (margin, scale), or take path='all'"
+            )
+        if self.energy not in trains and not (keep_path and self.proposal.nets & set(trains)):
+            raise SettingError(
+                f"an update of {names(trains)} compares energies of {self.energy!r}, so nothing "
+                f"it trains enters the loss; train {self.energy!r} instead"
+            )
+
+    def __call__(self, context: Context, *, keep_path: bool = False) -> Tensor:
+        """The loss of each example, ``(B,)``."""
+        target, mask = context.target, context.batch.mask
+        drawn = self.proposal(context, keep_path=keep_path)
+        requires = self.contrast.requires
+        y = drawn.y if self.path == "all" else drawn.y.detach()
+        e_target = None
+        if "target" in requires:
+            both = self._energy(context, sparse.prepend(target, y))
+            e_target, e = both[0], both[1:]
+        else:
+            e = self._energy(context, y)
+        return self.contrast(
+            Compared(
+                e=e,
+                e_target=e_target,
+                cost=self.cost(drawn.y, target, mask) if "cost" in requires else None,
+                log_q=drawn.log_q,
+                log_q_target=drawn.log_q_target,
+            )
+        )
+
+    def _energy(self, context: Context, y: Tensor) -> Tensor:
+        if hasattr(context.nets[self.energy], "encode"):
+            return context.energy(y, self.energy)
+        return -context.space.log_prob(context.logits(self.energy), y, context.batch.mask)

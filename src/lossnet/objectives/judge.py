@@ -1,0 +1,87 @@
+"""Judge one prediction by a weighted sum of terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from lossnet.context import Context
+from lossnet.errors import SettingError
+from lossnet.objectives.checks import check_path, names
+from lossnet.proposals.base import Proposal
+from lossnet.proposals.net import NetOutput
+from lossnet.terms import Violation, Weighted
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A weighted sum of terms on one prediction.
+
+    Args:
+        terms: the weighted terms.
+        prediction: where the prediction comes from; the net's own output by default.
+    """
+
+    terms: tuple[Weighted, ...]
+    prediction: Proposal = field(default_factory=NetOutput)
+
+    @property
+    def nets(self) -> frozenset[str]:
+        """Every net it runs."""
+        return self.prediction.nets.union(*(t.term.nets for t in self._counted))
+
+    @property
+    def needs_target(self) -> bool:
+        return self.prediction.needs_target or any(t.term.needs_target for t in self._counted)
+
+    @property
+    def proposals(self) -> tuple[Proposal, ...]:
+        """Where its prediction comes from."""
+        return (self.prediction,)
+
+    @property
+    def raises_cost(self) -> frozenset[str]:
+        """Nets that it drives away from the truth: cost-augmented ones, unfit to predict."""
+        raised = any(isinstance(t.term, Violation) and t.term.raises_cost for t in self._counted)
+        return self.prediction.nets if raised else frozenset()
+
+    @property
+    def convex_part(self) -> Judge:
+        """The terms that are convex in the prediction's logits, alone."""
+        return replace(self, terms=tuple(t for t in self._counted if t.term.convex))
+
+    @property
+    def _counted(self) -> list[Weighted]:
+        return [weighted for weighted in self.terms if weighted.weight]
+
+    def check(self, *, keep_path: bool, trains: Sequence[str]) -> None:
+        """Raise where no gradient could reach the net that is trained."""
+        if not self._counted:
+            raise SettingError("every term has weight 0, so there is nothing to minimise")
+        if keep_path:
+            check_path(self.prediction, "judge a NetOutput")
+        if keep_path and not self.nets & set(trains):
+            raise SettingError(
+                f"an update of {names(trains)} judges a prediction that does not run it; train "
+                f"one of: {', '.join(sorted(self.nets))}"
+            )
+        direct = isinstance(self.prediction, NetOutput) and self.prediction.net in trains
+        if not direct and not keep_path:
+            raise SettingError(
+                f"an update of {names(trains)} judges a prediction of "
+                f"{type(self.prediction).__name__}, through which only gradient=Unrolled() "
+                "reaches it"
+            )
+
+    def __call__(self, context: Context, *, keep_path: bool = False) -> Tensor:
+        """The loss of each example, ``(B,)``."""
+        prediction = self.prediction(context, keep_path=True)
+        total: Tensor | None = None
+        for weighted in self._counted:
+            value = weighted.term(context, prediction)
+            value = value if weighted.weight == 1 else weighted.weight * value
+            total = value if total is None else total + value
+        return torch.zeros(()) if total is None else total

@@ -1,0 +1,65 @@
+"""The exact likelihood of an energy whose partition function can be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from lossnet.context import Context
+from lossnet.errors import SettingError
+from lossnet.objectives.checks import names
+from lossnet.proposals.base import Proposal
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """-log p(y*|x) = E(x, y*) + log Σ_y exp(-E(x, y)): a conditional random field.
+
+    For energies that have ``log_partition``, such as a chain.
+
+    Args:
+        energy: name of the energy.
+    """
+
+    energy: str = "energy"
+
+    @property
+    def nets(self) -> frozenset[str]:
+        """Every net it runs."""
+        return frozenset({self.energy})
+
+    @property
+    def needs_target(self) -> bool:
+        return True
+
+    @property
+    def proposals(self) -> tuple[Proposal, ...]:
+        """None: it sums over every output."""
+        return ()
+
+    @property
+    def raises_cost(self) -> frozenset[str]:
+        """None: it trains an energy."""
+        return frozenset()
+
+    def check(self, *, keep_path: bool, trains: Sequence[str]) -> None:
+        """Raise where the energy is not what is trained."""
+        if self.energy not in trains:
+            raise SettingError(
+                f"an update of {names(trains)} minimises the likelihood of {self.energy!r}; train "
+                f"{self.energy!r} instead"
+            )
+
+    def __call__(self, context: Context, *, keep_path: bool = False) -> Tensor:
+        """The loss of each example, ``(B,)``."""
+        energy = context.nets[self.energy]
+        if not hasattr(energy, "log_partition"):
+            raise SettingError(
+                f"the energy is a {type(energy).__name__}, whose partition function is not to be "
+                "had; take a ChainEnergy, or a method that needs none, such as seal-nce"
+            )
+        e = context.energy(context.target.unsqueeze(0), self.energy)[0]
+        z: Tensor = energy.log_partition(context.encoded(self.energy), context.batch.mask)
+        return e + z

@@ -1,0 +1,65 @@
+"""Sentences as a source of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lossnet.context import Batch
+from lossnet.nets.tokens import Tokens
+
+#: Batches are cut from so many batches' worth of sentences at a time, sorted by length.
+_POOL = 20
+
+
+class SentenceSource:
+    """Sentences of various lengths, padded batch by batch.
+
+    Batches of an epoch hold sentences of similar length, so that little of them is padding.
+
+    Args:
+        sentences: the sentences, each with a length.
+        collate: makes :class:`~lossnet.nets.Tokens` of some of them.
+        targets: tag numbers of each, ``(T,)``, or None.
+        tags: number of tags.
+    """
+
+    def __init__(
+        self,
+        sentences: Sequence[Any],
+        collate: Callable[[Sequence[Any]], Tokens],
+        targets: Sequence[np.ndarray] | None = None,
+        *,
+        tags: int,
+    ) -> None:
+        self._sentences, self._collate = sentences, collate
+        self._targets, self._tags = targets, tags
+        self._lengths = torch.tensor([len(sentence) for sentence in sentences])
+
+    def __len__(self) -> int:
+        return len(self._sentences)
+
+    def batch(self, rows: Tensor | slice) -> Batch:
+        numbers = range(len(self))[rows] if isinstance(rows, slice) else rows.tolist()
+        x = self._collate([self._sentences[number] for number in numbers])
+        if self._targets is None:
+            return Batch(x, None, x.mask)
+        target = torch.zeros(x.mask.shape, dtype=torch.long)
+        for row, number in enumerate(numbers):
+            tags = self._targets[number]
+            target[row, : len(tags)] = torch.from_numpy(tags)
+        one_hot = F.one_hot(target, self._tags).to(torch.get_default_dtype())
+        return Batch(x, (one_hot * x.mask.cpu().unsqueeze(-1)).to(x.mask.device), x.mask)
+
+    def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
+        order = torch.randperm(len(self), generator=generator)
+        batches: list[Tensor] = []
+        for pool in order.split(_POOL * size):
+            ranked = pool[self._lengths[pool].argsort(stable=True)]
+            batches += ranked.split(size)
+        return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
