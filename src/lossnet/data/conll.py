@@ -1,0 +1,148 @@
+"""CoNLL files: one token a line in columns, blank lines between sentences.
+
+Documents begin at a line whose first column is ``-DOCSTART-``, at ``#begin document`` or at
+``# newdoc``. Comments of known shapes (``# id ...``, ``# text = ...``, ``#end document``) are
+left out; other lines that begin with ``#`` are tokens, since hashtags do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lossnet.data.conll_text import DOCSTART, read_table, reads_as_mark
+from lossnet.data.sequences import SequenceData
+from lossnet.data.tags import PLAIN, detect_scheme, to_scheme
+from lossnet.data.text import stem
+from lossnet.errors import DataError
+from lossnet.files import write_text
+
+_UNWRITABLE = re.compile("[\t\n\r\0\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class ConllFormat:
+    """Which column is which; columns count from 0, negative numbers from the last.
+
+    Args:
+        token_column: where the words are.
+        tag_column: where the tags are; None where there are none.
+        columns: names for all the other columns, from left to right; ``column1``, ``column2``
+            and so on, after their places, where None.
+        separator: what stands between columns; where None, a tab if the first line with columns
+            has one, else spaces and tabs.
+        comment: how lines to leave out begin, besides comments of known shapes.
+    """
+
+    token_column: int = 0
+    tag_column: int | None = -1
+    columns: Sequence[str] | None = None
+    separator: str | None = None
+    comment: str | None = None
+
+
+def read_conll(
+    path: str | Path,
+    *,
+    token_column: int = 0,
+    tag_column: int | None = -1,
+    columns: Sequence[str] | None = None,
+    scheme: str | None = None,
+    separator: str | None = None,
+    comment: str | None = None,
+) -> SequenceData:
+    """Read a CoNLL file in UTF-8.
+
+    Args:
+        path: the file, also packed (``.gz``).
+        scheme: IOB1, IOB2 or BIOES, to convert the tags to it; as they stand where None.
+        token_column: these and the others as in :class:`ConllFormat`.
+    """
+    layout = ConllFormat(token_column, tag_column, columns, separator, comment)
+    return read_layout(path, layout, scheme=scheme)
+
+
+def read_layout(
+    path: str | Path, layout: ConllFormat, *, scheme: str | None = None
+) -> SequenceData:
+    """Read a CoNLL file whose columns a :class:`ConllFormat` tells."""
+    table = read_table(path, separator=layout.separator, comment=layout.comment)
+    token, tag, others = _places(path, layout, len(table.sentences[0][0]))
+
+    def column(place: int) -> list[list[str]]:
+        return [[cells[place] for cells in sentence] for sentence in table.sentences]
+
+    tags = None if tag is None else column(tag)
+    return SequenceData(
+        column(token),
+        _converted(tags, scheme, path) if tags and scheme else tags,
+        {name: column(place) for name, place in others.items()},
+        table.documents if table.marked else None,
+        stem(path),
+    )
+
+
+def write_conll(data: SequenceData, path: str | Path) -> Path:
+    """Write tokens, other columns and tags, tabs between them; whole or not at all.
+
+    :func:`read_conll` reads it back, with ``tag_column=None`` where there are no tags. Words it
+    could not read back are a :class:`DataError`.
+    """
+    columns = [data.tokens, *data.columns.values(), *([data.tags] if data.tags else [])]
+    lines: list[str] = []
+    for k in range(len(data)):
+        if data.documents and (k == 0 or data.documents[k] != data.documents[k - 1]):
+            lines += ["\t".join([DOCSTART] + ["-X-"] * (len(columns) - 1)), ""]
+        for t, cells in enumerate(zip(*(column[k] for column in columns), strict=True)):
+            lines.append(_line(cells, f"{data.name}: sentence {k}, token {t}"))
+        lines.append("")
+    text = "\n".join(lines) + "\n"
+    # Readers drop one byte order mark: a token that begins with that letter needs another.
+    return write_text(path, "\ufeff" + text if text.startswith("\ufeff") else text)
+
+
+def _line(cells: Sequence[str], place: str) -> str:
+    line = "\t".join(cells)
+    for cell in cells:
+        if _UNWRITABLE.search(cell) or cell.strip(" ") != cell:
+            raise DataError(
+                f"{place} (counted from 0): {cell!r} holds a tab, a line break or a space at an "
+                "end, and cannot stand in a CoNLL file; replace it"
+            )
+    if reads_as_mark(line):
+        raise DataError(f"{place} (counted from 0): {line!r} would be read as a mark; replace it")
+    return line
+
+
+def _places(
+    path: str | Path, layout: ConllFormat, width: int
+) -> tuple[int, int | None, dict[str, int]]:
+    """The places of the tokens, of the tags, and of the other columns by name."""
+    for place in (layout.token_column, layout.tag_column):
+        if place is not None and not -width <= place < width:
+            raise DataError(f"{path}: column {place} asked for, but there are {width} columns")
+    token = layout.token_column % width
+    tag = None if layout.tag_column is None else layout.tag_column % width
+    if token == tag:
+        raise DataError(
+            f"{path}: column {token} cannot be both tokens and tags; the file has {width} "
+            "column(s): give tag_column=None for a file without tags"
+        )
+    rest = [k for k in range(width) if k not in (token, tag)]
+    names = [f"column{k}" for k in rest] if layout.columns is None else list(layout.columns)
+    if len(names) != len(rest) or len(set(names)) != len(names):
+        raise DataError(
+            f"{path}: {names} cannot name the {len(rest)} columns besides tokens and tags; "
+            "give one name for each, all different"
+        )
+    return token, tag, dict(zip(names, rest, strict=True))
+
+
+def _converted(tags: list[list[str]], scheme: str, path: str | Path) -> list[list[str]]:
+    try:
+        source = PLAIN if detect_scheme(tags) == PLAIN else None
+        return [to_scheme(sentence, scheme, source) for sentence in tags]
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error

@@ -1,0 +1,156 @@
+"""Tagged sentences in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lossnet.errors import DataError
+
+Words = list[list[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceData:
+    """Sentences, the tag of each token, and what else is known of it.
+
+    Every list has one list a sentence, and that one string a token. Empty sentences, empty
+    strings and lists of unequal lengths are a :class:`DataError`.
+
+    Args:
+        tokens: the words.
+        tags: their tags; None where they are not known.
+        columns: other columns by name, such as ``{"pos": [...], "chunk": [...]}``.
+        documents: the number of each sentence's document; None where that is not known.
+        name: what to call the data set.
+        notes: what a reader did that a user should know.
+    """
+
+    tokens: Words
+    tags: Words | None = None
+    columns: dict[str, Words] = field(default_factory=dict)
+    documents: list[int] | None = None
+    name: str = "data"
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        tokens = _words(self.tokens, "tokens", self.name)
+        if not tokens:
+            raise DataError(f"{self.name} holds no sentences; give at least one")
+        put(self, "tokens", tokens)
+        if self.tags is not None:
+            put(self, "tags", _beside(self.tags, tokens, "tags", self.name))
+        columns = {
+            str(key): _beside(column, tokens, f"column {key!r}", self.name)
+            for key, column in self.columns.items()
+        }
+        put(self, "columns", columns)
+        if self.documents is not None:
+            put(self, "documents", _documents(self.documents, len(tokens), self.name))
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens in all sentences."""
+        return sum(map(len, self.tokens))
+
+    @property
+    def tag_names(self) -> list[str]:
+        """The different tags, sorted; none where the tags are not known."""
+        return sorted({tag for tags in self.tags or [] for tag in tags})
+
+    def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> SequenceData:
+        """The given sentences (indices or a mask of booleans), in the order given."""
+        index = _rows(rows, len(self), self.name)
+
+        def pick(words: Words) -> Words:
+            return [words[k] for k in index]
+
+        return SequenceData(
+            pick(self.tokens),
+            None if self.tags is None else pick(self.tags),
+            {key: pick(column) for key, column in self.columns.items()},
+            None if self.documents is None else [self.documents[k] for k in index],
+            self.name,
+            list(self.notes),
+        )
+
+    def checksum(self) -> str:
+        """SHA-256, in hex, of tokens, tags, columns and documents."""
+        parts = [self.tokens, self.tags, self.columns, self.documents]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _words(given: Any, what: str, name: str) -> Words:
+    """Lists of lists of strings, copied; anything else is an error that names the place."""
+    if isinstance(given, str):
+        raise DataError(f"{name}: {what} is one string; give a list of lists of strings")
+    words: Words = []
+    for k, sentence in enumerate(given):
+        if isinstance(sentence, str):
+            raise DataError(
+                f"{name}: sentence {k} (counted from 0) of {what} is the string {sentence!r}; "
+                "split it into a list of strings"
+            )
+        words.append(list(sentence))
+        if not words[-1]:
+            raise DataError(f"{name}: sentence {k} (counted from 0) of {what} is empty; remove it")
+        for t, word in enumerate(words[-1]):
+            if not isinstance(word, str) or not word:
+                raise DataError(
+                    f"{name}: {what} of sentence {k}, token {t} (counted from 0) is {word!r}; "
+                    "expected a string that is not empty"
+                )
+    return words
+
+
+def _beside(given: Any, tokens: Words, what: str, name: str) -> Words:
+    words = _words(given, what, name)
+    if len(words) != len(tokens):
+        raise DataError(
+            f"{name}: {len(tokens)} sentences of tokens and {len(words)} of {what}; "
+            "give one for each"
+        )
+    for k, (sentence, beside) in enumerate(zip(tokens, words, strict=True)):
+        if len(sentence) != len(beside):
+            raise DataError(
+                f"{name}: sentence {k} (counted from 0) has {len(sentence)} tokens and "
+                f"{len(beside)} in {what}; give one for each token"
+            )
+    return words
+
+
+def _documents(given: Sequence[int], sentences: int, name: str) -> list[int]:
+    documents = [int(number) for number in given]
+    if len(documents) != sentences:
+        raise DataError(
+            f"{name}: {len(documents)} document numbers for {sentences} sentences; "
+            "give one for each"
+        )
+    return documents
+
+
+def _rows(rows: Sequence[int] | np.ndarray[Any, Any], count: int, name: str) -> list[int]:
+    index = np.asarray(rows)
+    if index.dtype == bool:
+        if index.shape != (count,):
+            raise DataError(
+                f"{name}: a mask of shape {index.shape} cannot choose among {count} sentences; "
+                "give one boolean a sentence"
+            )
+        index = np.flatnonzero(index)
+    chosen = [int(k) for k in index.reshape(-1)]
+    for k in chosen:
+        if not -count <= k < count:
+            raise DataError(
+                f"{name}: sentence {k} asked for, but there are only {count} (counted from 0)"
+            )
+    return chosen
