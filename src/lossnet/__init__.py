@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from lossnet.context import Batch, Context
-    from lossnet.estimators import MultiLabelClassifier
+    from lossnet.estimators import MultiLabelClassifier, SequenceTagger
     from lossnet.learned_loss import LearnedLoss
     from lossnet.method import Method, Optimiser, Phase, Update
     from lossnet.objectives import Compare, Compound, Judge, Part
@@ -35,6 +35,7 @@ _HOME = {
     "Optimiser": "method",
     "Part": "objectives",
     "Phase": "method",
+    "SequenceTagger": "estimators",
     "Trainer": "training",
     "Update": "method",
     "build": "recipes",
@@ -72,6 +73,7 @@ __all__ = [
     "Optimiser",
     "Part",
     "Phase",
+    "SequenceTagger",
     "Trainer",
     "Update",
     "__version__",

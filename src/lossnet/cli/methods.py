@@ -22,10 +22,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _table() -> str:
     from lossnet.cli.text import aligned
-    from lossnet.recipes import RECIPES, build, summary
+    from lossnet.recipes import METHODS, build, summary
 
     lines = [["method", "nets", "updates a batch", "predicts with", "what it is"]]
-    for name in RECIPES:
+    for name in METHODS:
         method = build(name)
         lines.append(
             [name, ", ".join(sorted(method.nets)), _steps(method), _predicts(method), summary(name)]
@@ -36,7 +36,7 @@ def _table() -> str:
 def _one(name: str) -> str:
     import inspect
 
-    from lossnet.recipes import RECIPES, build, defaults
+    from lossnet.recipes import METHODS, build, defaults
 
     parameters = defaults(name)
     method = build(name)
@@ -45,7 +45,7 @@ def _one(name: str) -> str:
         [
             name,
             "",
-            inspect.getdoc(RECIPES[name]) or "",
+            inspect.getdoc(METHODS[name]) or "",
             "",
             f"nets: {', '.join(sorted(method.nets))}",
             "phases: " + "; ".join(_phases(method)),
@@ -72,4 +72,4 @@ def _predicts(method: Method) -> str:
     if method.task_net_predicts:
         return "task-net, one pass"
     steps = getattr(method.predict, "steps", None)
-    return "energy" if steps is None else f"energy, {steps} steps"
+    return "energy, exactly" if steps is None else f"energy, {steps} steps"

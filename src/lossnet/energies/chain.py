@@ -43,6 +43,10 @@ class ChainEnergy(Energy):
         """The tags of lowest energy, ``(B, T)``."""
         return chains.viterbi(h, self.pairwise, mask)[0]
 
+    def marginals(self, h: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Probability of every tag at every position under p(y|x) ~ exp(-E), ``(B, T, C)``."""
+        return chains.marginals(h, self.pairwise, mask)
+
     def log_partition(self, h: Tensor, mask: Tensor | None = None) -> Tensor:
         """log Σ_y exp(-E(x, y)), ``(B,)``."""
         return chains.log_partition(h, self.pairwise, mask)

@@ -86,14 +86,22 @@ class LossnetEstimator(BaseEstimator):
 
     def _check_training_settings(self) -> Method:
         """Raise on settings that cannot work, before any data is looked at; the method."""
-        method = assembled(self.method, self.method_params)
+        method = self._assembled()
         for name in ("batch_size", "max_epochs", "patience"):
             check_whole(name, getattr(self, name))
         check_share("validation_fraction", self.validation_fraction)
-        get_metric(self.metric)
+        self._metric_name()
         check_device(self.device)
         self._refinement(method, method.nets)
         return method
+
+    def _assembled(self) -> Method:
+        """The method, with what this task sets otherwise than the recipes do."""
+        return assembled(self.method, self.method_params)
+
+    def _metric_name(self) -> str:
+        """What progress calls the validation metric; an error where it is unknown."""
+        return get_metric(self.metric).name
 
     def _seed(self) -> int:
         """The seed of a fit: the ``random_state`` itself, or a number drawn from it."""
@@ -150,7 +158,7 @@ class LossnetEstimator(BaseEstimator):
             seed=seed,
         )
         if self.verbose:
-            trainer.callbacks.append(Progress(get_metric(self.metric).name))
+            trainer.callbacks.append(Progress(self._metric_name()))
         if checkpoint is not None:
             free = {"device", "random_state", "refine", "verbose"}
             params = self.get_params(deep=False)

@@ -16,7 +16,7 @@ from lossnet.errors import DataError, SettingError, unknown
 from lossnet.estimators.base import LossnetEstimator
 from lossnet.estimators.folder import CONFIG, entry_of, json_bytes, read_model, write_model
 from lossnet.estimators.networks import building_order
-from lossnet.estimators.settings import assembled, check_device, describe, is_plain
+from lossnet.estimators.settings import check_device, describe, is_plain
 
 E = TypeVar("E", bound=LossnetEstimator)
 
@@ -99,7 +99,7 @@ def _configured(
                 stacklevel=4,
             )
     try:
-        model.method_ = assembled(model.method, model.method_params)
+        model.method_ = model._assembled()
         check_device(model.device)
     except SettingError as error:
         raise SettingError(f"cannot load the model in {path}: {error}") from error

@@ -9,6 +9,7 @@ from typing import Any
 from lossnet.errors import SettingError, unknown
 from lossnet.method import Method
 from lossnet.recipes.alen import aen, alen
+from lossnet.recipes.crf import crf
 from lossnet.recipes.cross_entropy import cross_entropy, task_ranking
 from lossnet.recipes.energy_networks import dvn, nce_energy, spen, spen_e2e
 from lossnet.recipes.implicit import implicit_cd, implicit_dvn, implicit_nce, implicit_ssvm
@@ -52,33 +53,39 @@ RECIPES: dict[str, Callable[..., Method]] = {
 }
 
 
+#: Methods that need an energy whose partition function can be computed: a chain of tags.
+SEQUENCE_ONLY: dict[str, Callable[..., Method]] = {"crf": crf}
+#: Every method.
+METHODS = RECIPES | SEQUENCE_ONLY
+
+
 def build(name: str, parameters: Mapping[str, Any] | None = None) -> Method:
     """The method of that name, with these parameters in place of its defaults.
 
     >>> build("seal-nce", {"samples": 40}).name
     'seal-nce'
     """
-    if name not in RECIPES:
-        raise unknown("method", name, RECIPES)
+    if name not in METHODS:
+        raise unknown("method", name, METHODS)
     known = defaults(name)
     for key, value in (parameters or {}).items():
         if key not in known:
             raise unknown(f"parameter of {name}", key, known)
         _check_type(name, key, value, known[key])
-    return RECIPES[name](**(parameters or {}))
+    return METHODS[name](**(parameters or {}))
 
 
 def defaults(name: str) -> dict[str, Any]:
     """The parameters of a method and their defaults."""
-    if name not in RECIPES:
-        raise unknown("method", name, RECIPES)
-    signature = inspect.signature(RECIPES[name])
+    if name not in METHODS:
+        raise unknown("method", name, METHODS)
+    signature = inspect.signature(METHODS[name])
     return {key: parameter.default for key, parameter in signature.parameters.items()}
 
 
 def summary(name: str) -> str:
     """The first line of a method's description."""
-    return (inspect.getdoc(RECIPES[name]) or "").splitlines()[0]
+    return (inspect.getdoc(METHODS[name]) or "").splitlines()[0]
 
 
 def _check_type(method: str, key: str, value: Any, default: Any) -> None:
@@ -92,4 +99,12 @@ def _check_type(method: str, key: str, value: Any, default: Any) -> None:
         )
 
 
-__all__ = ["RECIPES", "build", "defaults", "summary", *(r.__name__ for r in RECIPES.values())]
+__all__ = [
+    "METHODS",
+    "RECIPES",
+    "SEQUENCE_ONLY",
+    "build",
+    "defaults",
+    "summary",
+    *(recipe.__name__ for recipe in METHODS.values()),
+]

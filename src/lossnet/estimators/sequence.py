@@ -1,0 +1,397 @@
+"""Sequence labelling in the manner of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from lossnet.context import Context, stream_seed
+from lossnet.data.sequences import SequenceData
+from lossnet.data.tags import Span, spans
+from lossnet.data.vectors import WordVectors, read_vectors
+from lossnet.energies import ChainEnergy, Energy, TagLanguageModel, TotalEnergy
+from lossnet.errors import DataError, SettingError
+from lossnet.estimators.base import LossnetEstimator
+from lossnet.estimators.inputs import digest
+from lossnet.estimators.networks import build_net, building_order
+from lossnet.estimators.settings import assembled, check_choice, check_share, check_whole
+from lossnet.estimators.tokens import Coded, TokenCoder, collate
+from lossnet.method import Method
+from lossnet.metrics.sequence import SEQUENCE_METRICS
+from lossnet.nets import Tagger, TokenFeatures
+from lossnet.proposals import Minimiser, Proposal
+from lossnet.recipes import SEQUENCE_ONLY, defaults
+from lossnet.spaces import Categorical
+from lossnet.training import predict
+from lossnet.training.predict import over_batches
+from lossnet.training.sentences import SentenceSource
+
+Columns = Mapping[str, list[list[str]]]
+#: Tag language models beside the chain: paper 003's GE(a), GE(b) and GE(c).
+GLOBAL_ENERGIES = ("forward", "both", "both+words")
+
+
+class SequenceTagger(LossnetEstimator):
+    """A BiLSTM tagger trained with a learned loss.
+
+    Args:
+        method: a name that ``lossnet methods`` lists, or a :class:`~lossnet.Method`.
+        method_params: parameters of the named method in place of its defaults; each can also
+            be set as ``method__name``. Methods whose cost is soft F1 take the share of wrong
+            tokens here.
+        hidden: width of the LSTMs in each direction.
+        dropout: share of entries dropped of an LSTM's input and output.
+        vectors: a file of pretrained word vectors (GloVe text, word2vec text or binary, npz), or
+            :class:`~lossnet.data.WordVectors`; None learns them.
+        fixed_vectors: keep the pretrained vectors as they are.
+        word_width: width of word vectors that are learned.
+        lowercase: look a word up in lower case where it is not known as written.
+        min_count: words that training has fewer of, and pretrained vectors lack, are unknown.
+        case: whether the case of a word is a feature.
+        chars: whether a character CNN reads every word.
+        global_energy: tag language models beside the chain energy: ``"forward"``, ``"both"``
+            directions, ``"both+words"`` with models that read the words too; None has none.
+        global_weight: their weight.
+        energy_dropout: dropout of the loss-net; None takes ``dropout``.
+        metric: what early stopping watches and ``score`` gives: ``"accuracy"`` of tokens, or
+            ``"span-f1"``.
+        validation_fraction: share of the sentences split off for validation where ``fit`` is
+            given none; 0 trains without.
+        batch_size: sentences a batch.
+        max_epochs: most epochs of each phase.
+        patience: epochs without a better metric after which a phase ends.
+        refine: polish predictions with the energy, see
+            :class:`~lossnet.MultiLabelClassifier`.
+        device: torch device.
+        random_state: seed.
+        verbose: 1 shows a progress bar.
+
+    Attributes:
+        method_: the assembled :class:`~lossnet.Method`.
+        nets_: the trained nets by name.
+        tags_: names of the tags, sorted.
+        coder_: the tables that turn tokens into numbers.
+        history_: a row for each epoch.
+
+    >>> sentences = [["the", "dog", "barks"], ["a", "cat"]] * 10
+    >>> tags = [["D", "N", "V"], ["D", "N"]] * 10
+    >>> tagger = SequenceTagger("cross-entropy", hidden=8, max_epochs=3, random_state=0)
+    >>> tagger.fit(sentences, tags).predict([["the", "cat"]])[0].__len__()
+    2
+    """
+
+    def __init__(
+        self,
+        method: str | Method = "infnet-plus",
+        *,
+        method_params: dict[str, Any] | None = None,
+        hidden: int = 100,
+        dropout: float = 0.3,
+        vectors: str | Path | WordVectors | None = None,
+        fixed_vectors: bool = False,
+        word_width: int = 50,
+        lowercase: bool = True,
+        min_count: int = 2,
+        case: bool = True,
+        chars: bool = False,
+        global_energy: Literal["forward", "both", "both+words"] | None = None,
+        global_weight: float = 1.0,
+        energy_dropout: float | None = None,
+        metric: Literal["accuracy", "span-f1"] = "accuracy",
+        validation_fraction: float = 0.15,
+        batch_size: int = 32,
+        max_epochs: int = 100,
+        patience: int = 10,
+        refine: str | Proposal | None = None,
+        device: str = "cpu",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.method = method
+        self.method_params = method_params
+        self.hidden = hidden
+        self.dropout = dropout
+        self.vectors = vectors
+        self.fixed_vectors = fixed_vectors
+        self.word_width = word_width
+        self.lowercase = lowercase
+        self.min_count = min_count
+        self.case = case
+        self.chars = chars
+        self.global_energy = global_energy
+        self.global_weight = global_weight
+        self.energy_dropout = energy_dropout
+        self.metric = metric
+        self.validation_fraction = validation_fraction
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.refine = refine
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    coder_: TokenCoder
+    tags_: list[str]
+
+    # Settings --------------------------------------------------------------------------------
+
+    def _assembled(self) -> Method:
+        params = self.method_params
+        if isinstance(self.method, str) and (params is None or isinstance(params, Mapping)):
+            known = defaults(self.method)
+            if known.get("cost") == "f1":
+                params = {"cost": "token-error", **(params or {})}
+        return assembled(self.method, params)
+
+    def _metric_name(self) -> str:
+        check_choice("metric", self.metric, SEQUENCE_METRICS)
+        return str(self.metric)
+
+    def _check_settings(self) -> Method:
+        method = self._check_training_settings()
+        for name in ("hidden", "word_width", "min_count"):
+            check_whole(name, getattr(self, name))
+        check_share("dropout", self.dropout)
+        if self.energy_dropout is not None:
+            check_share("energy_dropout", self.energy_dropout)
+        if self.global_energy is not None:
+            check_choice("global_energy", self.global_energy, GLOBAL_ENERGIES)
+            if self.method in SEQUENCE_ONLY:
+                raise SettingError(
+                    f"{self.method!r} is exact, which a global energy is not; take "
+                    "global_energy=None, or another method"
+                )
+        if not self.global_weight >= 0:
+            raise SettingError(f"global_weight is {self.global_weight}; give 0 or more")
+        return method
+
+    # Fitting ---------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        sentences: Any,
+        tags: Any = None,
+        *,
+        columns: Columns | None = None,
+        validation_data: Any = None,
+        unlabelled: Any = None,
+        checkpoint: str | Path | None = None,
+        resume_from_checkpoint: bool = False,
+    ) -> SequenceTagger:
+        """Train on sentences, lists of tokens, and their tags, lists of the same lengths.
+
+        Args:
+            sentences: the sentences; or a :class:`~lossnet.data.SequenceData`, with tags.
+            tags: their tags.
+            columns: further columns of every token, by name, such as parts of speech.
+            validation_data: ``(sentences, tags)``, ``(sentences, tags, columns)`` or a
+                SequenceData, for early stopping, in place of a split.
+            unlabelled: sentences without tags, for ``infnet`` with ``tune_on="unlabelled"``.
+            checkpoint: file that is written during training, to resume from.
+            resume_from_checkpoint: go on from ``checkpoint``, which must exist.
+        """
+        with self._all_or_nothing():
+            method = self._check_settings()
+            self._check_resume(checkpoint, resume_from_checkpoint)
+            data = _labelled(sentences, tags, columns, "the training data")
+            seed = self._seed()
+            data, held_out = self._split(data, validation_data, seed)
+            vectors = self._vectors()
+            self.tags_ = data.tag_names
+            self.coder_ = TokenCoder.learn(
+                data.tokens,
+                data.columns,
+                vectors=vectors,
+                lowercase=self.lowercase,
+                case=self.case,
+                chars=self.chars,
+                min_count=self.min_count,
+            )
+            self.table_ = self.coder_.table(vectors, self.word_width, stream_seed(seed, "words"))
+            self.method_ = method
+            self.refine_steps_ = self.refined_as_ = None
+            self.nets_ = {}
+            for name in building_order(method.nets, method.derived):
+                net = self._build_net(name, seed, built=self.nets_)
+                self.nets_[name] = net.to(self.device)
+            validation = score = None
+            if held_out is not None:
+                validation = self._source(held_out)
+                score = partial(self._score, validation, held_out)
+            spare = None if unlabelled is None else SequenceData(unlabelled)
+            self._train(
+                Categorical(),
+                self._source(data),
+                validation=validation,
+                unlabelled=None if spare is None else self._source(spare),
+                score=score,
+                seed=seed,
+                data_digest=digest(np.frombuffer(data.checksum().encode(), dtype=np.uint8)),
+                checkpoint=checkpoint,
+                resume_from_checkpoint=resume_from_checkpoint,
+            )
+        return self
+
+    def _split(
+        self, data: SequenceData, given: Any, seed: int
+    ) -> tuple[SequenceData, SequenceData | None]:
+        if given is not None:
+            parts = (given,) if isinstance(given, SequenceData) else tuple(given)
+            sentences, tags, columns = (*parts, None, None)[:3]
+            return data, _labelled(sentences, tags, columns, "validation_data")
+        wanted = round(self.validation_fraction * len(data))
+        if wanted < 1 or len(data) - wanted < 1:
+            return data, None
+        order = np.random.default_rng(stream_seed(seed, "validation")).permutation(len(data))
+        return data.subset(np.sort(order[wanted:])), data.subset(np.sort(order[:wanted]))
+
+    def _vectors(self) -> WordVectors | None:
+        if self.vectors is None or isinstance(self.vectors, WordVectors):
+            return self.vectors
+        return read_vectors(self.vectors)
+
+    def _source(self, data: SequenceData) -> SentenceSource:
+        coded = [self._coded(data, row) for row in range(len(data))]
+        targets = None
+        if data.tags is not None:
+            number = {tag: i for i, tag in enumerate(self.tags_)}
+            # A tag that training never saw can never be right; it stands for none.
+            targets = [np.array([number.get(t, 0) for t in tags]) for tags in data.tags]
+        return SentenceSource(
+            coded, partial(collate, device=self.device), targets, tags=len(self.tags_)
+        )
+
+    def _coded(self, data: SequenceData, row: int) -> Coded:
+        columns = {name: values[row] for name, values in data.columns.items()}
+        return self.coder_.code(data.tokens[row], columns)
+
+    def _factory_of(self, net: str) -> str:
+        return "method"
+
+    def _build_net(
+        self, name: str, seed: int = 0, *, built: Mapping[str, nn.Module] | None = None
+    ) -> nn.Module:
+        if name in self.method_.derived:
+            plan = self.method_.derived[name]
+            below, outputs = (built or {})[plan.base], (len(self.tags_),)
+            return build_net(
+                name, lambda: plan.kind.build(plan.base, below, outputs, Categorical()), seed=seed
+            )
+        make = self._energy if name == "energy" else self._tagger
+        return build_net(name, make, seed=seed)
+
+    def _features(self, dropout: float) -> TokenFeatures:
+        return TokenFeatures(
+            self.table_,
+            hidden=self.hidden,
+            fixed=self.fixed_vectors,
+            characters=self.coder_.characters,
+            columns=self.coder_.column_sizes,
+            dropout=dropout,
+        )
+
+    def _tagger(self) -> Tagger:
+        return Tagger(self._features(self.dropout), len(self.tags_))
+
+    def _energy(self) -> Energy:
+        dropout = self.dropout if self.energy_dropout is None else self.energy_dropout
+        chain = ChainEnergy(self._features(dropout), len(self.tags_))
+        if self.global_energy is None:
+            return chain
+        model = partial(TagLanguageModel, len(self.tags_), hidden=self.hidden)
+        models = [model()]
+        if self.global_energy != "forward":
+            models.append(model(backward=True))
+        if self.global_energy == "both+words":
+            models += [model(words=self.table_), model(words=self.table_, backward=True)]
+        return TotalEnergy([chain, *models], [1.0, *[self.global_weight] * len(models)])
+
+    def _score(self, source: SentenceSource, data: SequenceData, by: Proposal) -> float:
+        assert data.tags is not None
+        return SEQUENCE_METRICS[self.metric](data.tags, self._names(by, source, data))
+
+    # Predicting ------------------------------------------------------------------------------
+
+    def _names(self, by: Proposal, source: SentenceSource, data: SequenceData) -> list[list[str]]:
+        y = predict(by, self.nets_, Categorical(), source, batch_size=256).argmax(-1).cpu()
+        return [
+            [self.tags_[tag] for tag in row[: len(tokens)].tolist()]
+            for row, tokens in zip(y, data.tokens, strict=True)
+        ]
+
+    def _unseen(self, sentences: Any, columns: Columns | None) -> SequenceData:
+        check_is_fitted(self, "nets_")
+        if isinstance(sentences, SequenceData):
+            return sentences
+        return SequenceData(sentences, None, dict(columns or {}))
+
+    def predict(self, sentences: Any, *, columns: Columns | None = None) -> list[list[str]]:
+        """The tags of every sentence."""
+        data = self._unseen(sentences, columns)
+        return self._names(self._proposal(), self._source(data), data)
+
+    def predict_proba(self, sentences: Any, *, columns: Columns | None = None) -> list[np.ndarray]:
+        """Probabilities of the tags ``tags_``, ``(T, C)`` for every sentence.
+
+        A random field gives its marginals; methods that descend on the energy relaxed outputs.
+        """
+        data = self._unseen(sentences, columns)
+        source, proposal = self._source(data), self._proposal()
+        if isinstance(proposal, Minimiser):
+            y = over_batches(self._marginals, self.nets_, Categorical(), source, batch_size=256)
+        else:
+            y = predict(proposal, self.nets_, Categorical(), source, batch_size=256)
+        values = y.cpu().numpy()
+        return [row[: len(tokens)].copy() for row, tokens in zip(values, data.tokens, strict=True)]
+
+    def _marginals(self, context: Context) -> Tensor:
+        energy: Any = self.nets_["energy"]
+        with torch.enable_grad():
+            marginals: Tensor = energy.marginals(context.encoded("energy"), context.batch.mask)
+        return marginals.detach()
+
+    def predict_spans(self, sentences: Any, *, columns: Columns | None = None) -> list[list[Span]]:
+        """The spans of every sentence: type, first token, and the token after the last."""
+        return [spans(tags) for tags in self.predict(sentences, columns=columns)]
+
+    def score(self, sentences: Any, tags: Any = None, *, columns: Columns | None = None) -> float:
+        """The metric on sentences and their tags."""
+        data = _labelled(sentences, tags, columns, "the data to score")
+        check_is_fitted(self, "nets_")
+        return self._score(self._source(data), data, self._proposal())
+
+    # Storage ---------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        facts = {
+            "coder": self.coder_.to_json(),
+            "refine_steps": self.refine_steps_,
+            "refined_as": self.refined_as_,
+            "labels": {"tags": self.tags_},
+        }
+        return {"words": self.table_}, facts
+
+    def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        self.coder_ = TokenCoder.from_json(facts["coder"])
+        self.refine_steps_, self.refined_as_ = facts["refine_steps"], facts["refined_as"]
+        self.tags_ = list(facts["labels"]["tags"])
+        self.table_ = tensors["words"]
+
+
+def _labelled(sentences: Any, tags: Any, columns: Columns | None, what: str) -> SequenceData:
+    data = (
+        sentences
+        if isinstance(sentences, SequenceData)
+        else SequenceData(sentences, tags, dict(columns or {}))
+    )
+    if data.tags is None:
+        raise DataError(f"{what} has no tags; give a list of tags for every sentence")
+    return data
