@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from cli_helpers import Result
 
-from lossnet.recipes import RECIPES, defaults, summary
+from lossnet.recipes import METHODS, defaults, summary
 
 Run = Callable[..., Result]
 
 
 def test_every_method_has_a_line(lossnet: Run) -> None:
     lines = lossnet("methods").out.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == list(RECIPES)
-    for line, name in zip(lines[1:], RECIPES, strict=True):
+    assert [line.split()[0] for line in lines[1:]] == list(METHODS)
+    for line, name in zip(lines[1:], METHODS, strict=True):
         assert summary(name) in line
         assert ("task-net, one pass" in line) != ("energy, " in line.split("task-net")[0][60:])
 
