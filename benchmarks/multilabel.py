@@ -95,6 +95,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
     "implicit-cd-direct": IMPLICIT,
     "implicit-nce": IMPLICIT,
     "implicit-nce-direct": IMPLICIT,
+    "implicit-nce-all": [{}],
 }
 
 #: Methods whose net alone is a row of its own, and the most steps its output is refined by.
@@ -105,6 +106,7 @@ MOST_STEPS = 30
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "infnet-plus-separated": ("infnet-plus", {"sharing": "separated"}),
     "infnet-plus-shared": ("infnet-plus", {"sharing": "shared"}),
+    "implicit-nce-all": ("implicit-nce", {"path": "all"}),
     **{
         f"{name}-direct": (name, {"gradient": "direct"})
         for name in ("implicit-ssvm", "implicit-dvn", "implicit-cd", "implicit-nce")
@@ -251,10 +253,20 @@ COLUMNS = ("example-f1", "example-f1 at 0.5", "subset-accuracy", "map")
 def table(arguments: argparse.Namespace) -> None:
     """Tables of the final runs, one a data set, with the gain over cross-entropy."""
     for name in arguments.data:
-        runs = find(arguments.results, data=name, tags=["final", "baseline"])
+        runs = [
+            one
+            for one in find(arguments.results, data=name, tags=["final", "baseline"])
+            if chosen(arguments, one)
+        ]
         if runs:
             print(f"\n### {name}\n")
             print(one_table(runs))
+
+
+def chosen(arguments: argparse.Namespace, one: Run) -> bool:
+    """Whether a run has the parameters that the search chose, where there was one."""
+    trial = best_trial(arguments, one.data, one.method.removesuffix("-net"))
+    return not trial or one.configuration["method_params"] == trial
 
 
 def one_table(runs: list[Run]) -> str:

@@ -72,12 +72,38 @@ def own_loop() -> str:
     return "\n".join(lines)
 
 
+def refinement() -> str:
+    """F1 against refinement steps, run by run."""
+    lines = [
+        "| data | method | seed | steps chosen on validation | F1 | F1 after 6 steps "
+        "| F1 of the best of 30 | net alone |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name in ("bibtex", multilabel.OFFICIAL):
+        for method in multilabel.REFINED:
+            alone = {
+                run.seed: run for run in find(ROOT / "results", data=name, method=f"{method}-net")
+            }
+            for run in find(ROOT / "results", data=name, method=method, tags="final"):
+                values = [
+                    run.metrics["example-f1"],
+                    run.metrics["example-f1 after 6 steps"],
+                    run.metrics["example-f1 of the best step"],
+                    alone[run.seed].metrics["example-f1"],
+                ]
+                steps = int(run.metrics["refinement steps"] or 0)
+                cells = " | ".join(f"{100 * (value or 0.0):.2f}" for value in values)
+                lines.append(f"| {name} | {method} | {run.seed} | {steps} | {cells} |")
+    return "\n".join(lines)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "summary": summary,
     "multilabel": lambda: printed(
         multilabel.table, data=[*multilabel.ALL_SETS, multilabel.OFFICIAL]
     ),
     "costs": costs.table,
+    "refinement": refinement,
     "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
     "own-loop": own_loop,
     "speed": speed,
