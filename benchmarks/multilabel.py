@@ -55,7 +55,7 @@ ALEN: list[dict[str, Any]] = [
     {"energy_weight": 1.0},
     {"energy_weight": 1.0, "task_lr": 1e-3},
 ]
-IMPLICIT: list[dict[str, Any]] = [{}, {"energy_weight": 1.0}, {"energy_weight": 0.3}]
+IMPLICIT: list[dict[str, Any]] = [{}, {"energy_weight": 3.0}, {"energy_weight": 0.3}]
 
 #: Three trials a method, the first its defaults; around the best of seal_best_hparams.json.
 TRIALS: dict[str, list[dict[str, Any]]] = {
@@ -87,12 +87,12 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
     "infnet-plus": INFNET,
     "alen": ALEN,
     "aen": ALEN,
-    "implicit-ssvm": [{}, {"energy_weight": 0.01}, {"energy_weight": 1.0}],
-    "implicit-ssvm-direct": [{}, {"energy_weight": 0.01}, {"energy_weight": 1.0}],
+    "implicit-ssvm": [{}, {"energy_weight": 0.01}, {"energy_weight": 0.1}],
+    "implicit-ssvm-direct": [{}, {"energy_weight": 0.01}, {"energy_weight": 0.1}],
     "implicit-dvn": [{}, {"energy_weight": 3.0}, {"energy_weight": 10.0}],
     "implicit-dvn-direct": [{}, {"energy_weight": 3.0}, {"energy_weight": 10.0}],
-    "implicit-cd": IMPLICIT,
-    "implicit-cd-direct": IMPLICIT,
+    "implicit-cd": [{}, {"energy_weight": 1.0}, {"energy_weight": 3.0}],
+    "implicit-cd-direct": [{}, {"energy_weight": 1.0}, {"energy_weight": 3.0}],
     "implicit-nce": IMPLICIT,
     "implicit-nce-direct": IMPLICIT,
     "implicit-nce-all": [{}],
@@ -106,7 +106,7 @@ MOST_STEPS = 30
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "infnet-plus-separated": ("infnet-plus", {"sharing": "separated"}),
     "infnet-plus-shared": ("infnet-plus", {"sharing": "shared"}),
-    "implicit-nce-all": ("implicit-nce", {"path": "all"}),
+    "implicit-nce-all": ("implicit-nce", {"path": "all", "energy_weight": 3.0}),
     **{
         f"{name}-direct": (name, {"gradient": "direct"})
         for name in ("implicit-ssvm", "implicit-dvn", "implicit-cd", "implicit-nce")

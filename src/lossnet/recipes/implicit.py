@@ -94,7 +94,7 @@ def _bilevel(
 
 def implicit_ssvm(
     *,
-    energy_weight: float = 0.1,
+    energy_weight: float = 1.0,
     xent_weight: float = 1.0,
     cost: str = "f1",
     margin: float = 1.0,
@@ -168,7 +168,7 @@ def implicit_dvn(
 
 def implicit_cd(
     *,
-    energy_weight: float = 3.0,
+    energy_weight: float = 0.3,
     xent_weight: float = 1.0,
     cost: str = "f1",
     margin: float = 1.0,
@@ -211,7 +211,7 @@ def implicit_cd(
 
 def implicit_nce(
     *,
-    energy_weight: float = 3.0,
+    energy_weight: float = 1.0,
     xent_weight: float = 1.0,
     entropy_weight: float = 1.0,
     cost: str = "f1",
