@@ -10,7 +10,7 @@ from pathlib import Path
 from lossnet.data.conll import ConllFormat, read_layout
 from lossnet.data.cora import read_references
 from lossnet.data.sequences import SequenceData
-from lossnet.data.splits import _WORDS, PARTS, _cut
+from lossnet.data.splits import PART_WORDS, PARTS, cut_rows
 from lossnet.data.utf8 import utf8_text
 from lossnet.errors import DataError
 
@@ -41,7 +41,7 @@ class SequenceSplits:
         """The same, with a validation part cut from the training part where there is none."""
         if self.validation is not None:
             return self
-        rest, held = _cut(len(self.train), [fraction], seed)
+        rest, held = cut_rows(len(self.train), [fraction], seed)
         return SequenceSplits(self.train.subset(rest), self.train.subset(held), self.test)
 
 
@@ -93,7 +93,7 @@ def load_sequence_splits(
         }
         return SequenceSplits(**read)
     data = load_sequences(path, scheme=scheme, conll=conll)
-    train, validation, test = (data.subset(rows) for rows in _cut(len(data), [0.2, 0.2], seed))
+    train, validation, test = (data.subset(rows) for rows in cut_rows(len(data), [0.2, 0.2], seed))
     return SequenceSplits(train, validation, test)
 
 
@@ -107,10 +107,10 @@ def _existing(path: str | Path) -> Path:
 def _part_files(folder: Path) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for path in sorted(p for p in folder.iterdir() if p.is_file() and p.name[0] != "."):
-        words = [word for word in re.split("[-._]", path.name.lower()) if word in _WORDS]
+        words = [word for word in re.split("[-._]", path.name.lower()) if word in PART_WORDS]
         if not words:
             continue
-        part = _WORDS[words[-1]]
+        part = PART_WORDS[words[-1]]
         if part in files:
             raise DataError(f"{folder} has two {part} files: {files[part].name} and {path.name}")
         files[part] = path

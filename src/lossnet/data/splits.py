@@ -17,7 +17,7 @@ from lossnet.errors import DataError
 from lossnet.files import read_json
 
 PARTS = ("train", "validation", "test")
-_WORDS = {
+PART_WORDS = {
     "train": "train",
     "training": "train",
     "valid": "validation",
@@ -52,7 +52,7 @@ class Splits:
         """The same, with a validation part cut from the training part where there is none."""
         if self.validation is not None:
             return self
-        rest, held = _cut(self.train.n_rows, [fraction], seed)
+        rest, held = cut_rows(self.train.n_rows, [fraction], seed)
         return Splits(self.train.subset(rest), self.train.subset(held), self.test)
 
 
@@ -60,11 +60,11 @@ def split_rows(data: MultiLabelData, *, seed: int = 0) -> Splits:
     """Divide rows at random: three fifths for training, a fifth for each of the others."""
     if data.n_rows < 3:
         raise DataError(f"{data.name}: {data.n_rows} rows cannot be split in three; give more")
-    train, validation, test = _cut(data.n_rows, [0.2, 0.2], seed)
+    train, validation, test = cut_rows(data.n_rows, [0.2, 0.2], seed)
     return Splits(data.subset(train), data.subset(validation), data.subset(test))
 
 
-def _cut(rows: int, fractions: list[float], seed: int) -> list[np.ndarray[Any, Any]]:
+def cut_rows(rows: int, fractions: list[float], seed: int) -> list[np.ndarray[Any, Any]]:
     """What is left, then one set of rows for each fraction; each in ascending order."""
     order = np.random.default_rng(seed).permutation(rows)
     parts, start = [], 0
@@ -161,14 +161,14 @@ def _words(path: Path) -> list[str]:
 
 def _part(path: Path) -> str | None:
     """The part a file's name tells: the last word that names one."""
-    found = [_WORDS[w.lower()] for w in _words(path) if w.lower() in _WORDS]
+    found = [PART_WORDS[w.lower()] for w in _words(path) if w.lower() in PART_WORDS]
     return found[-1] if found else None
 
 
 def _marks(path: Path) -> list[str]:
     """What a part file's name says after the part: ``a.train.reconstructed.arff``."""
     words = _words(path)
-    last = max(k for k, w in enumerate(words) if w.lower() in _WORDS)
+    last = max(k for k, w in enumerate(words) if w.lower() in PART_WORDS)
     return [f"{path.name} is marked {word!r}" for word in words[last + 1 :]]
 
 
