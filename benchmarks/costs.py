@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -99,7 +98,11 @@ def prediction_costs(repeats: int) -> dict[str, float]:
 
     def job(method: Method) -> Callable[[], None]:
         nets = nets_of(method)
-        return lambda: predict(method.predict, nets, Binary(), source) and None  # type: ignore
+
+        def run() -> None:
+            predict(method.predict, nets, Binary(), source)
+
+        return run
 
     seconds = measure({name: job(build(name)) for name in RECIPES}, repeats)
     return {name: seconds[name] / seconds["cross-entropy"] for name in RECIPES}
@@ -153,7 +156,7 @@ def memory_of(batch: int, width: int) -> float:
     (update,) = (u for u in method.phases[0].updates if u.name == "energy")
     parameters = parameters_of(update, nets)
     optimiser = build_optimiser(parameters, update.optimiser)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _peak()
     for _ in range(3):
         context = Context(
             nets,
@@ -164,7 +167,13 @@ def memory_of(batch: int, width: int) -> float:
             streams=Streams(0, nets),
         )
         step(update, context, optimiser, parameters)
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    return (_peak() - before) / 1024
+
+
+def _peak() -> int:
+    """Most kilobytes this process has held; rusage would count those of its parent."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0])
 
 
 def table() -> str:

@@ -14,7 +14,7 @@ from lossnet.contrasts.base import Compared, Contrast
 from lossnet.costs import Cost, f1
 from lossnet.errors import SettingError, unknown
 from lossnet.objectives.checks import check_path, names
-from lossnet.proposals.base import Proposal
+from lossnet.proposals.base import Candidates, Proposal
 
 
 @dataclass(frozen=True)
@@ -83,27 +83,36 @@ class Compare:
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Tensor:
         """The loss of each example, ``(B,)``."""
-        target, mask = context.target, context.batch.mask
         drawn = self.proposal(context, keep_path=keep_path)
-        requires = self.contrast.requires
-        y = drawn.y if self.path == "all" else drawn.y.detach()
-        e_target = None
-        if "target" in requires:
-            both = self._energy(context, sparse.prepend(target, y))
-            e_target, e = both[0], both[1:]
-        else:
-            e = self._energy(context, y)
+        y = self.compared(drawn)
+        if "target" not in self.contrast.requires:
+            return self.loss(context, drawn, self.energies(context, y))
+        e = self.energies(context, sparse.prepend(context.target, y))
+        return self.loss(context, drawn, e[1:], e[0])
+
+    def compared(self, drawn: Candidates) -> Tensor:
+        """The candidates whose energies are compared, ``(K, B, *S)``."""
+        return drawn.y if self.path == "all" else drawn.y.detach()
+
+    def energies(self, context: Context, y: Tensor) -> Tensor:
+        """Energies ``(K, B)`` of candidates."""
+        if hasattr(context.nets[self.energy], "encode"):
+            return context.energy(y, self.energy)
+        return -context.space.log_prob(context.logits(self.energy), y, context.batch.mask)
+
+    def loss(
+        self, context: Context, drawn: Candidates, e: Tensor, e_target: Tensor | None = None
+    ) -> Tensor:
+        """The loss of each example, ``(B,)``, once the energies are known."""
+        cost = None
+        if "cost" in self.contrast.requires:
+            cost = self.cost(drawn.y, context.target, context.batch.mask)
         return self.contrast(
             Compared(
                 e=e,
                 e_target=e_target,
-                cost=self.cost(drawn.y, target, mask) if "cost" in requires else None,
+                cost=cost,
                 log_q=drawn.log_q,
                 log_q_target=drawn.log_q_target,
             )
         )
-
-    def _energy(self, context: Context, y: Tensor) -> Tensor:
-        if hasattr(context.nets[self.energy], "encode"):
-            return context.energy(y, self.energy)
-        return -context.space.log_prob(context.logits(self.energy), y, context.batch.mask)

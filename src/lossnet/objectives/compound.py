@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
+from lossnet import sparse
 from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.objectives.compare import Compare
@@ -69,10 +71,34 @@ class Compound:
     def __call__(self, context: Context, *, keep_path: bool = False) -> Tensor:
         """The loss of each example, ``(B,)``."""
         total: Tensor | None = None
-        for part in self._counted:
-            value = part.objective(context, keep_path=keep_path)
+        for part, value in zip(self._counted, self._losses(context, keep_path), strict=True):
             context.note(part.name, value)
             value = value if part.weight == 1 else part.weight * value
             total = value if total is None else total + value
         assert total is not None
         return total
+
+    def _losses(self, context: Context, keep_path: bool) -> list[Tensor]:
+        objectives = [part.objective for part in self._counted]
+        alike = [one for one in objectives if isinstance(one, Compare)]
+        together = (
+            len(alike) == len(objectives) > 1
+            and len({one.energy for one in alike}) == 1
+            and all("target" in one.contrast.requires for one in alike)
+        )
+        if together:
+            return _compare_together(alike, context, keep_path)
+        return [one(context, keep_path=keep_path) for one in objectives]
+
+
+def _compare_together(parts: list[Compare], context: Context, keep_path: bool) -> list[Tensor]:
+    """The losses of several comparisons with the truth, all energies found in one pass."""
+    drawn = [part.proposal(context, keep_path=keep_path) for part in parts]
+    dtype = context.target.dtype
+    dense = [sparse.dense(p.compared(d), dtype) for p, d in zip(parts, drawn, strict=True)]
+    e = parts[0].energies(context, torch.cat([context.target.unsqueeze(0), *dense]))
+    losses, at = [], 1
+    for part, candidates, y in zip(parts, drawn, dense, strict=True):
+        losses.append(part.loss(context, candidates, e[at : at + len(y)], e[0]))
+        at += len(y)
+    return losses
