@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from lossnet import MultiLabelClassifier
 from lossnet.context import Context
 from lossnet.energies import LabelEnergy
-from lossnet.estimators.networks import building_order
+from lossnet.estimators.networks import build_nets
 from lossnet.method import Method
 from lossnet.nets import LabelMLP
 from lossnet.proposals import GBI
@@ -80,16 +80,11 @@ def bare_epoch(X: np.ndarray, Y: np.ndarray) -> Callable[[], None]:
 
 def nets_of(method: Method) -> dict[str, torch.nn.Module]:
     """New nets of bibtex's shape for everything a method names."""
-    torch.manual_seed(0)
-    nets: dict[str, torch.nn.Module] = {}
-    for name in building_order(method.nets, method.derived):
-        if name in method.derived:
-            plan = method.derived[name]
-            nets[name] = plan.kind.build(plan.base, nets[plan.base], (LABELS,), Binary())
-        else:
-            kind = LabelEnergy if name == "energy" else LabelMLP
-            nets[name] = kind(FEATURES, LABELS)
-    return nets
+
+    def make(name: str) -> torch.nn.Module:
+        return (LabelEnergy if name == "energy" else LabelMLP)(FEATURES, LABELS)
+
+    return build_nets(method.nets, make, method.derived, (LABELS,), Binary())
 
 
 def method_epoch(X: np.ndarray, Y: np.ndarray, name: str, **params: Any) -> Callable[[], None]:

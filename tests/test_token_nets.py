@@ -181,4 +181,4 @@ def test_the_chain_finds_its_lowest_path_and_its_partition() -> None:
     for row in range(2):
         assert torch.equal(paths[e[:, row].argmin(), row].argmax(-1), best[row])
     torch.testing.assert_close(energy.log_partition(h), torch.logsumexp(-e, 0))
-    assert math.isfinite(float(e.sum()))
+    assert math.isfinite(e.sum().item())

@@ -115,7 +115,7 @@ def test_unlabelled_rows_are_learned_from(classifier, data) -> None:
 
 
 def test_missing_unlabelled_rows(classifier, data) -> None:
-    message = r"'infnet' trains on unlabelled rows here; give them: fit\(X, Y, unlabelled=...\)"
+    message = r"'infnet' trains on unlabelled rows here; give them: fit\(..., unlabelled=...\)"
     with pytest.raises(SettingError, match=message):
         classifier("infnet", method_params=TUNED).fit(*data)
 

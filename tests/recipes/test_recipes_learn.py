@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from lossnet.context import Context, stream_seed
+from lossnet.context import Context
 from lossnet.data import Ising
 from lossnet.energies import LabelEnergy
-from lossnet.estimators.networks import building_order
+from lossnet.estimators.networks import build_nets
 from lossnet.method import Method
 from lossnet.nets import LabelMLP
 from lossnet.proposals import Exact, Proposal
@@ -37,6 +37,7 @@ OWN = {
     "spen-e2e": {"gbi_steps": 3, "gbi_lr": 1.0},
     "dvn": {"gbi_lr": 0.2, "gbi_steps": 12, "predict_steps": 20},
     "nce-energy": {"gbi_lr": 0.1, "gbi_steps": 20},
+    "infnet": {"energy_weight": 0.1},
     "seal-margin": {"energy_lr": 1e-3, "energy_weight": 0.01},
     "seal-static-margin": {"gbi_steps": 3, "energy_weight": 0.01},
     "seal-static-regression": {"gbi_lr": 0.25, "gbi_steps": 4, "energy_weight": 0.1},
@@ -51,21 +52,14 @@ def assemble(name: str, **parameters) -> Method:
     return build(name, {**common, **OWN.get(name, {}), **parameters})
 
 
+def make_net(name: str) -> torch.nn.Module:
+    if name == "energy":
+        return LabelEnergy(FEATURES, LABELS, hidden=(32,), dropout=0.0, global_hidden=16)
+    return LabelMLP(FEATURES, LABELS, hidden=(32,), dropout=0.0)
+
+
 def make_nets(method: Method, seed: int) -> dict[str, torch.nn.Module]:
-    nets: dict[str, torch.nn.Module] = {}
-    for name in building_order(method.nets, method.derived):
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(stream_seed(seed, name))
-            if name in method.derived:
-                plan = method.derived[name]
-                nets[name] = plan.kind.build(plan.base, nets[plan.base], (LABELS,), Binary())
-            elif name == "energy":
-                nets[name] = LabelEnergy(
-                    FEATURES, LABELS, hidden=(32,), dropout=0.0, global_hidden=16
-                )
-            else:
-                nets[name] = LabelMLP(FEATURES, LABELS, hidden=(32,), dropout=0.0)
-    return nets
+    return build_nets(method.nets, make_net, method.derived, (LABELS,), Binary(), seed=seed)
 
 
 def exact_match(proposal: Proposal, nets, rows) -> float:

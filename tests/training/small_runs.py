@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lossnet.context import stream_seed
 from lossnet.energies import LabelEnergy
-from lossnet.estimators.networks import building_order
+from lossnet.estimators.networks import build_nets
 from lossnet.method import Method
 from lossnet.nets import LabelMLP
 from lossnet.spaces import Binary
@@ -40,16 +40,8 @@ def make_net(name: str, *, dropout: float = 0.5, task: type = LabelMLP, energy: 
 
 def make_nets(method: Method, seed: int = 0, **options: Any) -> dict[str, nn.Module]:
     """Every net of a method, each from a random stream of its own, as the estimators do."""
-    nets: dict[str, nn.Module] = {}
-    for name in building_order(method.nets, method.derived):
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(stream_seed(seed, f"weights of {name}"))
-            if name in method.derived:
-                plan = method.derived[name]
-                nets[name] = plan.kind.build(plan.base, nets[plan.base], (LABELS,), Binary())
-            else:
-                nets[name] = make_net(name, **options)
-    return nets
+    make = partial(make_net, **options)
+    return build_nets(method.nets, make, method.derived, (LABELS,), Binary(), seed=seed)
 
 
 def make_trainer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from lossnet.errors import SettingError
+from lossnet.estimators.networks import build_nets
 from lossnet.estimators.settings import (
     assembled,
     check_choice,
@@ -42,7 +43,7 @@ class LossnetEstimator(BaseEstimator):
     """The shared part of the estimators.
 
     A subclass stores the parameters named below in its ``__init__``, trains with
-    :meth:`_train`, and says with :meth:`_build_net`, :meth:`_pack` and :meth:`_unpack` what its
+    :meth:`_train`, and says with :meth:`_make_net`, :meth:`_pack` and :meth:`_unpack` what its
     nets are and what else a model folder holds.
     """
 
@@ -120,6 +121,20 @@ class LossnetEstimator(BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+
+    def _check_unlabelled(self, method: Method, given: bool) -> None:
+        """Raise where unlabelled rows are missing, or where the method has no use for them."""
+        wanted = any(phase.rows == "unlabelled" for phase in method.phases)
+        if wanted and not given:
+            raise SettingError(
+                f"{method.name!r} trains on unlabelled rows here; give them: fit(..., "
+                "unlabelled=...), or --unlabelled DATA on the command line"
+            )
+        if given and not wanted:
+            raise SettingError(
+                f"{method.name!r} has no use for unlabelled rows as it is set; leave them out, or "
+                "take method='infnet' with method_params={'tune_on': 'unlabelled'}"
+            )
 
     def _check_resume(self, checkpoint: str | Path | None, wanted: bool) -> None:
         if wanted and checkpoint is None:
@@ -220,10 +235,18 @@ class LossnetEstimator(BaseEstimator):
 
     # Storage ---------------------------------------------------------------------------------
 
-    def _build_net(
-        self, name: str, seed: int = 0, *, built: Mapping[str, nn.Module] | None = None
-    ) -> nn.Module:
-        """A new net of the fitted sizes; a derived one stands on a net of ``built``."""
+    def _build_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
+        """New nets of the fitted sizes, on the estimator's device."""
+        outputs, space = self._output()
+        nets = build_nets(names, self._make_net, self.method_.derived, outputs, space, seed=seed)
+        return {name: net.to(self.device) for name, net in nets.items()}
+
+    def _output(self) -> tuple[tuple[int, ...], Space]:
+        """The shape of one output, as far as nets depend on it, and what an output is."""
+        raise NotImplementedError
+
+    def _make_net(self, name: str) -> nn.Module:
+        """A new net that stands by itself."""
         raise NotImplementedError
 
     def _factory_of(self, net: str) -> str:

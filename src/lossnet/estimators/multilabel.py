@@ -19,13 +19,7 @@ from lossnet.energies import LabelEnergy
 from lossnet.errors import DataError, SettingError
 from lossnet.estimators.base import LossnetEstimator
 from lossnet.estimators.inputs import Standardiser, check_rows, digest, pair
-from lossnet.estimators.networks import (
-    NetFactory,
-    build_net,
-    building_order,
-    try_energy,
-    try_task_net,
-)
+from lossnet.estimators.networks import NetFactory, try_energy, try_task_net
 from lossnet.estimators.settings import (
     check_choice,
     check_factory,
@@ -46,7 +40,7 @@ from lossnet.metrics import apply_threshold, get_metric, stratified_split
 from lossnet.nets import LabelMLP
 from lossnet.proposals import NetOutput, Proposal
 from lossnet.recipes import SEQUENCE_ONLY
-from lossnet.spaces import Binary
+from lossnet.spaces import Binary, Space
 from lossnet.training import Arrays, predict
 from lossnet.training.predict import over_batches
 
@@ -212,7 +206,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
             self._set_labels(labels)
             seed = self._seed()
             spare = None if unlabelled is None else self._rows(unlabelled)
-            self._check_rows_given(method, spare)
+            self._check_unlabelled(method, spare is not None)
             X, Y, Xv, Yv = self._split(X, Y, validation_data, seed)
             self.standardiser_ = Standardiser.of(X, self.standardise)
             self.method_ = method
@@ -221,7 +215,8 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
             if Yv is not None:
                 held_out = self._source(Xv, Yv)
                 score = partial(self._score, held_out, Yv)
-            self.nets_ = self._build_nets(train, seed)
+            self.nets_ = self._build_nets(method.nets, seed)
+            self._try_nets(train)
             self._train(
                 Binary(),
                 train,
@@ -260,20 +255,6 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
             check_choice("standardise", self.standardise, ["auto", "True", "False"])
         return method
 
-    def _check_rows_given(self, method: Method, unlabelled: Any) -> None:
-        """Raise where unlabelled rows are missing, or where the method has no use for them."""
-        wanted = any(phase.rows == "unlabelled" for phase in method.phases)
-        if wanted and unlabelled is None:
-            raise SettingError(
-                f"{method.name!r} trains on unlabelled rows here; give them: fit(X, Y, "
-                "unlabelled=...), or --unlabelled DATA on the command line"
-            )
-        if unlabelled is not None and not wanted:
-            raise SettingError(
-                f"{method.name!r} has no use for unlabelled rows as it is set; leave them out, or "
-                "take method='infnet' with method_params={'tune_on': 'unlabelled'}"
-            )
-
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
         """``X`` checked: a float32 array or CSR matrix, finite, with the columns of training."""
         return validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=reset)
@@ -304,30 +285,22 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         check_metric(get_metric(self.metric), Yv)
         return X, Y, Xv, Yv
 
-    def _build_nets(self, data: Arrays, seed: int) -> dict[str, nn.Module]:
-        """Every net the method names, tried on a few rows where a user's function made it."""
-        nets: dict[str, nn.Module] = {}
+    def _try_nets(self, data: Arrays) -> None:
+        """Try the nets that a user's function made on a few rows."""
         x = data.batch(torch.arange(min(2, len(data)))).x
-        derived = self.method_.derived
-        for name in building_order(self.method_.nets, derived):
-            nets[name] = self._build_net(name, seed, built=nets).to(self.device)
-            if name not in derived and getattr(self, self._factory_of(name)) is not None:
+        for name, net in self.nets_.items():
+            own = name not in self.method_.derived and getattr(self, self._factory_of(name))
+            if own:
                 attempt = try_energy if name == "energy" else try_task_net
-                attempt(name, nets[name], x, (self.n_labels_,))
-        return nets
+                attempt(name, net, x, (self.n_labels_,))
 
     def _factory_of(self, net: str) -> str:
         return "energy_net" if net == "energy" else "task_net"
 
-    def _build_net(
-        self, name: str, seed: int = 0, *, built: Mapping[str, nn.Module] | None = None
-    ) -> nn.Module:
-        if name in self.method_.derived:
-            plan, outputs = self.method_.derived[name], (self.n_labels_,)
-            below = (built or {})[plan.base]
-            return build_net(
-                name, lambda: plan.kind.build(plan.base, below, outputs, Binary()), seed=seed
-            )
+    def _output(self) -> tuple[tuple[int, ...], Space]:
+        return (self.n_labels_,), Binary()
+
+    def _make_net(self, name: str) -> nn.Module:
         make = getattr(self, self._factory_of(name))
         if make is None and name == "energy":
             dropout = self.energy_dropout
@@ -347,7 +320,8 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
                 dropout=self.dropout,
                 input_dropout=self.input_dropout,
             )
-        return build_net(name, lambda: make(self.n_features_in_, self.n_labels_), seed=seed)
+        net: nn.Module = make(self.n_features_in_, self.n_labels_)
+        return net
 
     def _source(self, X: Any, Y: np.ndarray | None = None) -> Arrays:
         X = X if self.standardiser_ is None else self.standardiser_(X)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -10,6 +11,8 @@ from torch import nn
 
 from lossnet.context import stream_seed
 from lossnet.errors import SettingError
+from lossnet.nets import Derivation
+from lossnet.spaces import Space
 
 NetFactory = Callable[[int, int], nn.Module]
 
@@ -27,9 +30,33 @@ def build_net(name: str, make: Callable[[], Any], *, seed: int = 0) -> nn.Module
     return net
 
 
-def building_order(names: Iterable[str], derived: Iterable[str]) -> list[str]:
-    """The nets by name, those that stand on another one last."""
-    return sorted(names, key=lambda name: (name in set(derived), name))
+def build_nets(
+    names: Iterable[str],
+    make: Callable[[str], Any],
+    derived: Mapping[str, Derivation],
+    outputs: tuple[int, ...],
+    space: Space,
+    *,
+    seed: int = 0,
+) -> dict[str, nn.Module]:
+    """The nets of these names: ``make(name)``, or derived from one of the others.
+
+    Args:
+        names: the nets wanted.
+        make: builds a net that stands by itself.
+        derived: which nets are derived, and how.
+        outputs: shape of one output.
+        space: what an output is.
+        seed: of the weights.
+    """
+    nets: dict[str, nn.Module] = {}
+    for name in sorted(names, key=lambda name: (name in derived, name)):
+        builder = partial(make, name)
+        if name in derived:
+            plan = derived[name]
+            builder = partial(plan.kind.build, plan.base, nets[plan.base], outputs, space)
+        nets[name] = build_net(name, builder, seed=seed)
+    return nets
 
 
 def try_task_net(name: str, net: nn.Module, x: torch.Tensor, outputs: tuple[int, ...]) -> None:

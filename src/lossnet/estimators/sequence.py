@@ -19,8 +19,6 @@ from lossnet.data.vectors import WordVectors, read_vectors
 from lossnet.energies import ChainEnergy, Energy, TagLanguageModel, TotalEnergy
 from lossnet.errors import DataError, SettingError
 from lossnet.estimators.base import LossnetEstimator
-from lossnet.estimators.inputs import digest
-from lossnet.estimators.networks import build_net, building_order
 from lossnet.estimators.settings import assembled, check_choice, check_share, check_whole
 from lossnet.estimators.tokens import Coded, TokenCoder, collate
 from lossnet.method import Method
@@ -28,7 +26,7 @@ from lossnet.metrics.sequence import SEQUENCE_METRICS
 from lossnet.nets import Tagger, TokenFeatures
 from lossnet.proposals import Minimiser, Proposal
 from lossnet.recipes import SEQUENCE_ONLY, defaults
-from lossnet.spaces import Categorical
+from lossnet.spaces import Categorical, Space
 from lossnet.training import predict
 from lossnet.training.predict import over_batches
 from lossnet.training.sentences import SentenceSource
@@ -201,6 +199,7 @@ class SequenceTagger(LossnetEstimator):
         with self._all_or_nothing():
             method = self._check_settings()
             self._check_resume(checkpoint, resume_from_checkpoint)
+            self._check_unlabelled(method, unlabelled is not None)
             data = _labelled(sentences, tags, columns, "the training data")
             seed = self._seed()
             data, held_out = self._split(data, validation_data, seed)
@@ -218,10 +217,7 @@ class SequenceTagger(LossnetEstimator):
             self.table_ = self.coder_.table(vectors, self.word_width, stream_seed(seed, "words"))
             self.method_ = method
             self.refine_steps_ = self.refined_as_ = None
-            self.nets_ = {}
-            for name in building_order(method.nets, method.derived):
-                net = self._build_net(name, seed, built=self.nets_)
-                self.nets_[name] = net.to(self.device)
+            self.nets_ = self._build_nets(method.nets, seed)
             validation = score = None
             if held_out is not None:
                 validation = self._source(held_out)
@@ -234,7 +230,9 @@ class SequenceTagger(LossnetEstimator):
                 unlabelled=None if spare is None else self._source(spare),
                 score=score,
                 seed=seed,
-                data_digest=digest(np.frombuffer(data.checksum().encode(), dtype=np.uint8)),
+                data_digest=" ".join(
+                    part.checksum() for part in (data, held_out, spare) if part is not None
+                ),
                 checkpoint=checkpoint,
                 resume_from_checkpoint=resume_from_checkpoint,
             )
@@ -276,17 +274,11 @@ class SequenceTagger(LossnetEstimator):
     def _factory_of(self, net: str) -> str:
         return "method"
 
-    def _build_net(
-        self, name: str, seed: int = 0, *, built: Mapping[str, nn.Module] | None = None
-    ) -> nn.Module:
-        if name in self.method_.derived:
-            plan = self.method_.derived[name]
-            below, outputs = (built or {})[plan.base], (len(self.tags_),)
-            return build_net(
-                name, lambda: plan.kind.build(plan.base, below, outputs, Categorical()), seed=seed
-            )
-        make = self._energy if name == "energy" else self._tagger
-        return build_net(name, make, seed=seed)
+    def _output(self) -> tuple[tuple[int, ...], Space]:
+        return (len(self.tags_),), Categorical()
+
+    def _make_net(self, name: str) -> nn.Module:
+        return self._energy() if name == "energy" else self._tagger()
 
     def _features(self, dropout: float) -> TokenFeatures:
         return TokenFeatures(

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from lossnet.errors import DataError, SettingError, unknown
 from lossnet.estimators.base import LossnetEstimator
 from lossnet.estimators.folder import CONFIG, entry_of, json_bytes, read_model, write_model
-from lossnet.estimators.networks import building_order
 from lossnet.estimators.settings import check_device, describe, is_plain
 
 E = TypeVar("E", bound=LossnetEstimator)
@@ -64,9 +63,9 @@ def load(cls: type[E], path: str | Path, replace: dict[str, Any]) -> E:
         model._unpack(tensors, {**config, "labels": json.loads(contents[LABELS])})
     except (SafetensorError, LookupError, TypeError, ValueError) as error:
         raise DataError(f"the model in {path} is damaged: {error!r}") from error
-    model.nets_ = {}
-    for name in building_order(config["nets"], model.method_.derived):
-        model.nets_[name] = _filled(model, name, tensors, path)
+    model.nets_ = model._build_nets(config["nets"])
+    for name, net in model.nets_.items():
+        _fill(net, name, tensors, path)
     model._proposal()
     return model
 
@@ -106,13 +105,10 @@ def _configured(
     return model
 
 
-def _filled(
-    model: LossnetEstimator, name: str, tensors: Mapping[str, Tensor], path: str | Path
-) -> nn.Module:
-    """The net of that name with its stored weights."""
+def _fill(net: nn.Module, name: str, tensors: Mapping[str, Tensor], path: str | Path) -> None:
+    """Give the net of that name its stored weights, and freeze it."""
     prefix = f"net/{name}/"
     state = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-    net = model._build_net(name, built=model.nets_)
     try:
         net.load_state_dict(state)
     except RuntimeError as error:
@@ -120,4 +116,4 @@ def _filled(
             f"the weights in {path} do not fit the net {name!r}; where it was built by your own "
             f"function, pass the same one to load ({error})"
         ) from error
-    return net.eval().requires_grad_(False).to(model.device)
+    net.eval().requires_grad_(False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from lossnet.contrasts import LeastSquares
-from lossnet.costs import get_cost
 from lossnet.errors import unknown
 from lossnet.method import Method, Optimiser, Phase, Update
-from lossnet.objectives import Compare, Judge
+from lossnet.objectives import Judge
 from lossnet.proposals import GBI, NetOutput, Proposal, Several, Target
+from lossnet.recipes.parts import energy_update
 from lossnet.terms import CrossEntropy, EnergyTerm, Weighted
 
 
@@ -52,10 +52,13 @@ def alen(
         candidates += (refined(refine_steps),)
         weights += (refined_weight,)
     contrast = LeastSquares(weights)
-    energy = Update(
-        "energy",
-        Compare(contrast, Several(candidates), get_cost(cost)),
-        optimiser=Optimiser(lr=energy_lr, weight_decay=weight_decay, plateau=5, beta1=beta1),
+    energy = energy_update(
+        contrast,
+        Several(candidates),
+        cost=cost,
+        lr=energy_lr,
+        weight_decay=weight_decay,
+        beta1=beta1,
     )
     terms = (
         Weighted(xent_weight, CrossEntropy()),

@@ -20,14 +20,14 @@ from typing import Literal
 
 from lossnet.contrasts import NCE, Margin, Ranking, Regression
 from lossnet.contrasts.base import Contrast
-from lossnet.costs import get_cost
 from lossnet.errors import unknown
-from lossnet.gradients import ConjugateGradient, Direct, GradientRule, Implicit, Neumann, Solver
+from lossnet.gradients import Direct, GradientRule, Implicit
 from lossnet.gradients.hypergradient import Curvature, Product
-from lossnet.method import Method, Optimiser, Phase, Update
-from lossnet.objectives import Compare, Judge
+from lossnet.gradients.solvers import SOLVERS
+from lossnet.method import Method, Phase
+from lossnet.objectives import Judge
 from lossnet.proposals import NetOutput, Proposal, RelaxedSamples
-from lossnet.recipes.parts import task_update
+from lossnet.recipes.parts import energy_update, task_update
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,9 @@ class _Rule:
             raise unknown("gradient", self.gradient, ["implicit", "direct"])
         if self.gradient == "direct":
             return Direct()
-        if self.solver not in ("neumann", "cg"):
-            raise unknown("solver", self.solver, ["neumann", "cg"])
-        solver: Solver = (
-            Neumann(self.solver_steps)
-            if self.solver == "neumann"
-            else ConjugateGradient(self.solver_steps)
-        )
+        if self.solver not in SOLVERS:
+            raise unknown("solver", self.solver, SOLVERS)
+        solver = SOLVERS[self.solver](self.solver_steps)
         return Implicit(inner, solver, self.damping, self.curvature, self.product)
 
 
@@ -83,10 +79,13 @@ def _bilevel(
         weight_decay=weight_decay,
     )
     assert isinstance(task.objective, Judge)
-    energy = Update(
-        "energy",
-        Compare(contrast, proposal, get_cost(cost), path=rule.path),
-        optimiser=Optimiser(lr=energy_lr, weight_decay=weight_decay, plateau=5),
+    energy = energy_update(
+        contrast,
+        proposal,
+        cost=cost,
+        lr=energy_lr,
+        weight_decay=weight_decay,
+        path=rule.path,
         gradient=rule(task.objective),
     )
     return Method(name, (Phase((task, energy), name=name),))
@@ -99,7 +98,7 @@ def implicit_ssvm(
     cost: str = "f1",
     margin: float = 1.0,
     task_steps: int = 1,
-    energy_lr: float = 0.0001,
+    energy_lr: float = 1e-4,
     task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
     gradient: Literal["implicit", "direct"] = "implicit",
@@ -135,7 +134,7 @@ def implicit_dvn(
     xent_weight: float = 1.0,
     cost: str = "f1",
     task_steps: int = 1,
-    energy_lr: float = 0.001,
+    energy_lr: float = 1e-3,
     task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
     gradient: Literal["implicit", "direct"] = "implicit",
@@ -176,7 +175,7 @@ def implicit_cd(
     temperature: float = 0.5,
     straight_through: bool = True,
     task_steps: int = 1,
-    energy_lr: float = 0.001,
+    energy_lr: float = 1e-3,
     task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
     gradient: Literal["implicit", "direct"] = "implicit",
@@ -221,7 +220,7 @@ def implicit_nce(
     straight_through: bool = True,
     path_through_log_q: bool = False,
     task_steps: int = 1,
-    energy_lr: float = 0.001,
+    energy_lr: float = 1e-3,
     task_lr: float = 2e-3,
     weight_decay: float = 1e-5,
     gradient: Literal["implicit", "direct"] = "implicit",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from lossnet.contrasts.base import Contrast
 from lossnet.costs import Cost, get_cost
+from lossnet.gradients import Direct, GradientRule
 from lossnet.method import Optimiser, Update
 from lossnet.objectives import Compare, Judge
 from lossnet.proposals.base import Proposal
@@ -49,11 +52,15 @@ def energy_update(
     steps: int = 1,
     lr: float,
     weight_decay: float,
+    beta1: float = 0.9,
+    path: Literal["all", "cost"] = "all",
+    gradient: GradientRule | None = None,
 ) -> Update:
-    """L_E: a contrast of the energies of a proposal's candidates."""
+    """L_E: a contrast of the energies of a proposal's candidates, by default its own gradient."""
     return Update(
         "energy",
-        Compare(contrast, proposal, get_cost(cost)),
+        Compare(contrast, proposal, get_cost(cost), path=path),
         steps=steps,
-        optimiser=Optimiser(lr=lr, weight_decay=weight_decay, plateau=5),
+        optimiser=Optimiser(lr=lr, weight_decay=weight_decay, plateau=5, beta1=beta1),
+        gradient=gradient or Direct(),
     )
