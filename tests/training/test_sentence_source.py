@@ -13,6 +13,7 @@ from lossnet.objectives import Likelihood
 from lossnet.proposals import Minimiser
 from lossnet.spaces import Binary, Categorical
 from lossnet.training import Trainer, predict
+from lossnet.training.predict import over_batches
 from lossnet.training.sentences import SentenceSource
 
 TAGS = 3
@@ -56,6 +57,29 @@ def test_an_epoch_has_every_sentence_once_beside_others_of_its_length() -> None:
     assert waste < 0.3 * sum(padding([SENTENCES[i] for i in rows.tolist()]) for rows in order)
     again = source().shuffled(8, torch.Generator().manual_seed(1))
     assert [rows.tolist() for rows in again] != [rows.tolist() for rows in batches]
+
+
+def test_sentences_are_read_once_from_the_shortest_to_the_longest() -> None:
+    rows = source().once(16)
+    lengths = [len(SENTENCES[number]) for batch in rows for number in batch.tolist()]
+    assert lengths == sorted(lengths)
+    assert sorted(torch.cat(list(rows)).tolist()) == list(range(70))
+
+
+def test_a_very_long_sentence_has_a_batch_of_its_own() -> None:
+    words = [np.full(n, 3) for n in (5, 40_000, 6, 7, 9_000, 9_000, 9_000, 9_000)]
+    long = SentenceSource(words, collate, tags=TAGS)
+    batches = [rows.tolist() for rows in long.once(8)]
+    assert batches == [[1], [5, 6, 7], [2, 3, 4], [0]]
+    assert max(len(b) * max(len(words[n]) for n in b) for b in batches if len(b) > 1) <= 1 << 15
+
+
+def test_outputs_stand_in_the_order_of_the_sentences() -> None:
+    def lengths(context: Context) -> torch.Tensor:
+        return context.batch.x.mask.float()
+
+    found = over_batches(lengths, {}, Categorical(), source(None), batch_size=8)
+    assert found.sum(1).tolist() == [len(words) for words in SENTENCES]
 
 
 def padding(sentences) -> int:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from lossnet import sparse
 from lossnet.energies.base import Energy
 from lossnet.nets.tokens import Tokens
+from lossnet.nets.words import WordTable
 
 
 class TagLanguageModel(Energy):
@@ -36,11 +37,7 @@ class TagLanguageModel(Energy):
     ) -> None:
         super().__init__()
         self.tags, self.backward = tags, backward
-        self.words = (
-            None
-            if words is None
-            else nn.Embedding.from_pretrained(words.clone(), freeze=True, padding_idx=0)
-        )
+        self.words = None if words is None else WordTable(words, trained=0)
         width = 0 if words is None else words.shape[1]
         self.recurrent = nn.LSTM(tags + 1 + width, hidden, batch_first=True)
         self.output = nn.Linear(hidden, tags + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -27,8 +27,7 @@ from lossnet.nets import Tagger, TokenFeatures
 from lossnet.proposals import Minimiser, Proposal
 from lossnet.recipes import SEQUENCE_ONLY, defaults
 from lossnet.spaces import Categorical, Space
-from lossnet.training import predict
-from lossnet.training.predict import over_batches
+from lossnet.training.predict import best_output, each_batch
 from lossnet.training.sentences import SentenceSource
 
 Columns = Mapping[str, list[list[str]]]
@@ -48,7 +47,8 @@ class SequenceTagger(LossnetEstimator):
         dropout: share of entries dropped of an LSTM's input and output.
         vectors: a file of pretrained word vectors (GloVe text, word2vec text or binary, npz), or
             :class:`~lossnet.data.WordVectors`; None learns them.
-        fixed_vectors: keep the pretrained vectors as they are.
+        fixed_vectors: keep the pretrained vectors as they are; vectors of other words are
+            trained all the same, and those of words that training lacks never.
         word_width: width of word vectors that are learned.
         lowercase: look a word up in lower case where it is not known as written.
         min_count: words that training has fewer of, and pretrained vectors lack, are unknown.
@@ -204,10 +204,14 @@ class SequenceTagger(LossnetEstimator):
             seed = self._seed()
             data, held_out = self._split(data, validation_data, seed)
             vectors = self._vectors()
+            spare = None if unlabelled is None else SequenceData(unlabelled)
+            rows = {"validation": held_out, "unlabelled": spare}
+            others = [rows[phase.rows] for phase in method.phases if phase.rows in rows]
             self.tags_ = data.tag_names
             self.coder_ = TokenCoder.learn(
                 data.tokens,
                 data.columns,
+                others=[s for part in others if part is not None for s in part.tokens],
                 vectors=vectors,
                 lowercase=self.lowercase,
                 case=self.case,
@@ -222,7 +226,6 @@ class SequenceTagger(LossnetEstimator):
             if held_out is not None:
                 validation = self._source(held_out)
                 score = partial(self._score, validation, held_out)
-            spare = None if unlabelled is None else SequenceData(unlabelled)
             self._train(
                 Categorical(),
                 self._source(data),
@@ -284,7 +287,7 @@ class SequenceTagger(LossnetEstimator):
         return TokenFeatures(
             self.table_,
             hidden=self.hidden,
-            fixed=self.fixed_vectors,
+            trained=self.coder_.learned if self.fixed_vectors else self.coder_.trained,
             characters=self.coder_.characters,
             columns=self.coder_.column_sizes,
             dropout=dropout,
@@ -313,11 +316,19 @@ class SequenceTagger(LossnetEstimator):
     # Predicting ------------------------------------------------------------------------------
 
     def _names(self, by: Proposal, source: SentenceSource, data: SequenceData) -> list[list[str]]:
-        y = predict(by, self.nets_, Categorical(), source, batch_size=256).argmax(-1).cpu()
-        return [
-            [self.tags_[tag] for tag in row[: len(tokens)].tolist()]
-            for row, tokens in zip(y, data.tokens, strict=True)
-        ]
+        outputs = self._outputs(best_output(by, self.nets_), source, data)
+        return [[self.tags_[tag] for tag in row.argmax(-1)] for row in outputs]
+
+    def _outputs(
+        self, function: Callable[[Context], Tensor], source: SentenceSource, data: SequenceData
+    ) -> list[np.ndarray]:
+        """``function`` of every sentence, ``(T, C)`` without padding."""
+        found = [np.empty(0)] * len(data)
+        for rows, y in each_batch(function, self.nets_, Categorical(), source, batch_size=256):
+            assert isinstance(rows, Tensor)
+            for row, values in zip(rows.tolist(), y.cpu().numpy(), strict=True):
+                found[row] = values[: len(data.tokens[row])].copy()
+        return found
 
     def _unseen(self, sentences: Any, columns: Columns | None) -> SequenceData:
         check_is_fitted(self, "nets_")
@@ -336,13 +347,10 @@ class SequenceTagger(LossnetEstimator):
         A random field gives its marginals; methods that descend on the energy relaxed outputs.
         """
         data = self._unseen(sentences, columns)
-        source, proposal = self._source(data), self._proposal()
-        if isinstance(proposal, Minimiser):
-            y = over_batches(self._marginals, self.nets_, Categorical(), source, batch_size=256)
-        else:
-            y = predict(proposal, self.nets_, Categorical(), source, batch_size=256)
-        values = y.cpu().numpy()
-        return [row[: len(tokens)].copy() for row, tokens in zip(values, data.tokens, strict=True)]
+        proposal = self._proposal()
+        exact = isinstance(proposal, Minimiser)
+        function = self._marginals if exact else best_output(proposal, self.nets_)
+        return self._outputs(function, self._source(data), data)
 
     def _marginals(self, context: Context) -> Tensor:
         energy: Any = self.nets_["energy"]

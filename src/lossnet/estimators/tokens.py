@@ -50,6 +50,10 @@ class TokenCoder:
         chars: number of each character, empty where characters are not read.
         columns: number of each value of each further column.
         case: whether the case of a word is a column.
+        learned: how many words, from the first, have no pretrained vector; padding and unknown
+            are among them.
+        trained: how many words, from the first, occur in training; those without a pretrained
+            vector all do.
     """
 
     words: Mapping[str, int]
@@ -57,6 +61,8 @@ class TokenCoder:
     chars: Mapping[str, int] = field(default_factory=dict)
     columns: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     case: bool = False
+    learned: int = 2
+    trained: int = 2
 
     @classmethod
     def learn(
@@ -64,25 +70,29 @@ class TokenCoder:
         sentences: Sentences,
         columns: Mapping[str, Sentences],
         *,
+        others: Sentences = (),
         vectors: WordVectors | None,
         lowercase: bool,
         case: bool,
         chars: bool,
         min_count: int,
     ) -> TokenCoder:
-        """Tables of the training sentences, and of the pretrained vectors' words."""
-        known = list(dict.fromkeys(vectors.words)) if vectors is not None else []
-        taken = set(known)
-        seen = Counter(word for sentence in sentences for word in sentence)
-        if lowercase:
-            lower: Counter[str] = Counter()
-            for word, count in seen.items():
-                lower[word.lower()] += count
-            seen = lower
-        new = [w for w, count in seen.items() if count >= min_count and w not in taken]
+        """Tables of the training sentences, and of the pretrained vectors' words.
+
+        ``others`` are sentences without a truth that nets are trained on as well.
+        """
+        known = dict.fromkeys(vectors.words) if vectors is not None else {}
+
+        def found(word: str) -> str:
+            return word.lower() if lowercase and word not in known else word
+
+        seen = Counter(found(word) for sentence in sentences for word in sentence)
+        new = sorted(w for w, count in seen.items() if count >= min_count and w not in known)
+        met = seen.keys() | {found(word) for sentence in others for word in sentence}
+        first = [word for word in known if word in met]
         letters = sorted({c for s in sentences for w in s for c in w}) if chars else []
         return cls(
-            words=_numbered([*known, *sorted(new)]),
+            words=_numbered([*new, *first, *(word for word in known if word not in met)]),
             lowercase=lowercase,
             chars=_numbered(letters),
             columns={
@@ -90,6 +100,8 @@ class TokenCoder:
                 for name, values in columns.items()
             },
             case=case,
+            learned=2 + len(new),
+            trained=2 + len(new) + len(first),
         )
 
     @property
@@ -153,6 +165,8 @@ class TokenCoder:
             "chars": list(self.chars),
             "columns": {name: list(table) for name, table in self.columns.items()},
             "case": self.case,
+            "learned": self.learned,
+            "trained": self.trained,
         }
 
     @classmethod
@@ -164,6 +178,8 @@ class TokenCoder:
             _numbered(facts["chars"]),
             {name: _numbered(values) for name, values in facts["columns"].items()},
             facts["case"],
+            facts["learned"],
+            facts["trained"],
         )
 
 

@@ -5,6 +5,7 @@ from lossnet.nets.derived import SharedHead, Stacked
 from lossnet.nets.mlp import Dropout, FeatureMLP, LabelHead, LabelMLP
 from lossnet.nets.recurrent import BiLSTM, CharacterCNN, Tagger, TokenFeatures
 from lossnet.nets.tokens import Tokens
+from lossnet.nets.words import WordTable
 
 __all__ = [
     "BiLSTM",
@@ -21,4 +22,5 @@ __all__ = [
     "Tagger",
     "TokenFeatures",
     "Tokens",
+    "WordTable",
 ]

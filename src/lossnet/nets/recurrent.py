@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lossnet.nets.base import Headed
 from lossnet.nets.mlp import Dropout
 from lossnet.nets.tokens import Tokens
+from lossnet.nets.words import WordTable
 
 
 class BiLSTM(nn.Module):
@@ -54,16 +56,23 @@ class CharacterCNN(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(characters, width, padding_idx=0)
         self.convolution = nn.Conv1d(width, filters, reach, padding=reach // 2)
-        self.out_features = filters
+        self.reach, self.out_features = reach, filters
 
     def forward(self, chars: Tensor) -> Tensor:
         """``(B, T, filters)`` of ``chars`` ``(B, T, W)``."""
         batch, time, _ = chars.shape
         flat = chars.flatten(0, 1)
-        values = self.convolution(self.embedding(flat).transpose(1, 2))
-        # Beyond the end of a word filters see padding; a word's vector must not depend on it.
-        values = values.masked_fill((flat == 0).unsqueeze(1), -torch.inf)
-        top = values.amax(-1)
+        # What each character adds at each place of a filter is found once for all characters; and
+        # only where a word has characters: beside a long word most places are padding.
+        adds = torch.einsum("cw,fwr->rcf", self.embedding.weight, self.convolution.weight)
+        word, place = flat.nonzero(as_tuple=True)
+        seen = F.pad(flat, (self.reach // 2, self.reach - 1 - self.reach // 2))
+        assert self.convolution.bias is not None
+        values: Tensor = self.convolution.bias
+        for offset, add in enumerate(adds):
+            values = values + F.embedding(seen[word, place + offset], add, padding_idx=0)
+        top = values.new_full((len(flat), self.out_features), -torch.inf)
+        top = top.scatter_reduce(0, word.unsqueeze(1).expand_as(values), values, "amax")
         return top.masked_fill(top == -torch.inf, 0.0).view(batch, time, -1)
 
 
@@ -73,7 +82,8 @@ class TokenFeatures(nn.Module):
     Args:
         words: word vectors to start from, ``(number, width)``.
         hidden: width of the LSTM in each direction.
-        fixed: keep the word vectors as they are.
+        trained: how many of the word vectors, from the first, are trained; None trains all. See
+            :class:`WordTable`.
         characters: number of characters; 0 leaves the character CNN out.
         columns: number of values of each other column, by name.
         column_width: width of such a value's vector.
@@ -85,14 +95,14 @@ class TokenFeatures(nn.Module):
         words: Tensor,
         *,
         hidden: int = 100,
-        fixed: bool = False,
+        trained: int | None = None,
         characters: int = 0,
         columns: Mapping[str, int] | None = None,
         column_width: int = 10,
         dropout: float = 0.3,
     ) -> None:
         super().__init__()
-        self.words = nn.Embedding.from_pretrained(words.clone(), freeze=fixed, padding_idx=0)
+        self.words = WordTable(words, trained=trained)
         self.characters = CharacterCNN(characters) if characters else None
         self.columns = nn.ModuleDict(
             {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,12 @@ def predict(
     seed: int = 0,
 ) -> Tensor:
     """Relaxed outputs ``(n, *S)``; of several candidates the one of lowest energy."""
+    output = best_output(proposal, nets)
+    return over_batches(output, nets, space, source, batch_size=batch_size, seed=seed)
+
+
+def best_output(proposal: Proposal, nets: Mapping[str, nn.Module]) -> Callable[[Context], Tensor]:
+    """The function that gives a batch's relaxed outputs ``(B, *S)``."""
     energy: str = getattr(proposal, "energy", "energy")
 
     def output(context: Context) -> Tensor:
@@ -40,7 +46,7 @@ def predict(
         best = context.energy(y, energy).argmin(0)
         return y[best, torch.arange(y.shape[1], device=y.device)]
 
-    return over_batches(output, nets, space, source, batch_size=batch_size, seed=seed)
+    return output
 
 
 def over_batches(
@@ -52,17 +58,31 @@ def over_batches(
     batch_size: int = 512,
     seed: int = 0,
 ) -> Tensor:
-    """``function`` of every batch in order, with frozen nets, joined along the first axis.
+    """``function`` of all rows, with frozen nets, joined along the first axis in their order.
 
     Sentences of one batch may be longer than those of another; the shorter are padded with zeros.
     """
+    found = list(each_batch(function, nets, space, source, batch_size=batch_size, seed=seed))
+    pieces = [piece for _, piece in found]
+    joined = pieces[0] if len(pieces) == 1 else torch.cat(_same_length(pieces))
+    moved = [rows for rows, _ in found if isinstance(rows, Tensor)]
+    return joined[torch.cat(moved).argsort().to(joined.device)] if moved else joined
+
+
+def each_batch(
+    function: Callable[[Context], Tensor],
+    nets: Mapping[str, nn.Module],
+    space: Space,
+    source: Source,
+    *,
+    batch_size: int = 512,
+    seed: int = 0,
+) -> Iterator[tuple[Tensor | slice, Tensor]]:
+    """The rows of every batch and ``function`` of it, with frozen nets."""
     generator = torch.Generator().manual_seed(seed)
-    pieces = []
     with torch.no_grad():
-        for first in range(0, len(source), batch_size):
-            batch = source.batch(slice(first, first + batch_size))
-            pieces.append(function(Context(nets, batch, space, generator=generator)))
-    return pieces[0] if len(pieces) == 1 else torch.cat(_same_length(pieces))
+        for rows in source.once(batch_size):
+            yield rows, function(Context(nets, source.batch(rows), space, generator=generator))
 
 
 def _same_length(pieces: list[Tensor]) -> list[Tensor]:

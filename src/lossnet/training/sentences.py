@@ -15,6 +15,9 @@ from lossnet.nets.tokens import Tokens
 
 #: Batches are cut from so many batches' worth of sentences at a time, sorted by length.
 _POOL = 20
+#: Most tokens of a batch of several sentences, padding counted: a batch beside a very long sentence
+#: is cut, so that memory stays within bounds.
+_TOKENS = 1 << 15
 
 
 class SentenceSource:
@@ -60,6 +63,20 @@ class SentenceSource:
         order = torch.randperm(len(self), generator=generator)
         batches: list[Tensor] = []
         for pool in order.split(_POOL * size):
-            ranked = pool[self._lengths[pool].argsort(stable=True)]
-            batches += ranked.split(size)
+            batches += self._ranked(pool, size)
         return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
+
+    def once(self, size: int) -> Sequence[Tensor]:
+        return self._ranked(torch.arange(len(self)), size)
+
+    def _ranked(self, rows: Tensor, size: int) -> list[Tensor]:
+        """The rows in batches of that size at most, from the shortest sentences to the longest."""
+        batches: list[Tensor] = []
+        for batch in rows[self._lengths[rows].argsort(stable=True)].split(size):
+            while len(batch) * (longest := int(self._lengths[batch[-1]])) > _TOKENS:
+                if (fit := max(_TOKENS // longest, 1)) == len(batch):
+                    break
+                batches.append(batch[-fit:])
+                batch = batch[:-fit]
+            batches.append(batch)
+        return batches

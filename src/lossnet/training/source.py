@@ -28,6 +28,10 @@ class Source(Protocol):
         """The numbers of all rows, each once, in random batches of that size."""
         ...
 
+    def once(self, size: int) -> Sequence[Tensor | slice]:
+        """All rows, each once, in batches of that size at most, in the order that is quickest."""
+        ...
+
 
 class Arrays:
     """Feature rows, dense or CSR, and where known their targets.
@@ -78,6 +82,9 @@ class Arrays:
 
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
         return torch.randperm(len(self), generator=generator).split(size)
+
+    def once(self, size: int) -> Sequence[slice]:
+        return [slice(first, first + size) for first in range(0, len(self), size)]
 
 
 def _take(values: Tensor, rows: Tensor | slice) -> Tensor:
