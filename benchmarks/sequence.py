@@ -1,9 +1,14 @@
-"""Tagging on real data: ``python benchmarks/sequence.py run --data twitter_pos --seeds 5``.
+"""Tagging on real data.
 
-Fits every row of :data:`ROWS` on the training sentences, early stopping on the development part,
-and records token accuracy and span F1 of the test parts; ``table`` prints what the store holds.
-Runs that are in the store are not done again. Data is found at ``../shared/data`` or
-``$LOSSNET_DATA``; every method has the same networks, vectors, epochs and patience.
+    python benchmarks/sequence.py run --data twitter_pos --seeds 5   # every row of the table
+    python benchmarks/sequence.py truncation                         # paper 003, Table 1, one seed
+    python benchmarks/sequence.py steps --out figures                # paper 003, Figure 3
+    python benchmarks/sequence.py table                              # what the store holds
+
+``run`` fits every row of :data:`ROWS` on the training sentences, early stopping on the development
+part, and records token accuracy and span F1 of the test parts. Runs that are in the store are not
+done again. Data is found at ``../shared/data`` or ``$LOSSNET_DATA``; every method has the same
+networks, vectors, epochs and patience.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ import argparse
 import os
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +26,24 @@ import torch
 from lossnet import SequenceTagger
 from lossnet.data import SequenceData, load_sequences
 from lossnet.metrics import span_scores, token_accuracy
-from lossnet.recipes import METHODS, defaults
-from lossnet.reports import find, has, record, summarise
+from lossnet.reports import draw_inference_training, find, has, record, summarise
 
 ROOT = Path(os.environ.get("LOSSNET_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
-#: Files of the training, development and test parts, and what early stopping watches.
-DATA: dict[str, tuple[str, str, dict[str, str], str]] = {
-    "twitter_pos": (
-        "oct27.train",
-        "oct27.dev",
-        {"oct27": "oct27.test", "daily547": "daily547.conll"},
-        "accuracy",
-    ),
-    "wnut17": ("train.conll", "dev.conll", {"test": "test.conll"}, "span-f1"),
-}
 
-#: Rows of the table: a method, its parameters and the tagger's.
+@dataclass(frozen=True)
+class Task:
+    """A data set: its files, what early stopping watches, the tagger's settings, its rows."""
+
+    train: str
+    validation: str
+    tests: dict[str, str]
+    metric: str
+    settings: dict[str, Any]
+    rows: tuple[str, ...]
+
+
+#: Rows of the tables: a method, its parameters and the tagger's.
 ROWS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "cross-entropy": ("cross-entropy", {}, {}),
     "crf": ("crf", {}, {}),
@@ -47,71 +54,166 @@ ROWS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "infnet-plus + GE(c)": ("infnet-plus", {}, {"global_energy": "both+words"}),
     "seal-nce": ("seal-nce", {}, {}),
     "implicit-nce": ("implicit-nce", {}, {}),
+    "implicit-ssvm": ("implicit-ssvm", {}, {}),
 }
 
-SETTINGS: dict[str, Any] = {"hidden": 100, "max_epochs": 60, "patience": 10}
+TASKS = {
+    "twitter_pos": Task(
+        "oct27.train",
+        "oct27.dev",
+        {"oct27": "oct27.test", "daily547": "daily547.conll"},
+        "accuracy",
+        {"hidden": 100, "max_epochs": 40, "patience": 8},
+        tuple(row for row in ROWS if row != "implicit-ssvm"),
+    ),
+    "wnut17": Task(
+        "train.conll",
+        "dev.conll",
+        {"test": "test.conll"},
+        "span-f1",
+        {"hidden": 100, "chars": True, "max_epochs": 20, "patience": 5},
+        ("cross-entropy", "crf", "infnet-plus", "infnet-plus + GE(c)", "implicit-ssvm"),
+    ),
+}
+
+#: Paper 003's Table 1: which losses of infnet are cut at zero, and with cross-entropy or without.
+TRUNCATION: dict[str, dict[str, Any]] = {
+    "truncated": {"truncate": True, "xent_weight": 0.0},
+    "not truncated": {"truncate": False, "xent_weight": 0.0},
+    "truncated, with cross-entropy": {"truncate": True, "xent_weight": 1.0},
+    "not truncated, with cross-entropy": {"truncate": False, "xent_weight": 1.0},
+}
+#: Nets that are as good as untrained: their learning rates are next to nothing.
+UNTRAINED = {"task_lr": 1e-12, "energy_lr": 1e-12, "tune_lr": 1e-12}
+#: Epochs of the runs that show how inference steps and energy steps balance.
+BALANCE_EPOCHS = 12
+
 VECTORS = ROOT / "vectors" / "glove6b_100d_subset.npz"
 
 
 def parts(name: str) -> tuple[SequenceData, SequenceData, dict[str, SequenceData]]:
     """Training, development and test sentences."""
-    train, dev, tests, _ = DATA[name]
-    folder = ROOT / "sequence" / name
-    scheme = "BIOES" if DATA[name][3] == "span-f1" else None
+    task, folder = TASKS[name], ROOT / "sequence" / name
+    scheme = "BIOES" if task.metric == "span-f1" else None
 
     def read(file: str) -> SequenceData:
         return load_sequences(folder / file, scheme=scheme)
 
-    return read(train), read(dev), {part: read(file) for part, file in tests.items()}
+    tests = {part: read(file) for part, file in task.tests.items()}
+    return read(task.train), read(task.validation), tests
+
+
+def tagger(name: str, method: str, params: dict[str, Any], seed: int, **own: Any) -> SequenceTagger:
+    """A tagger with the settings of a data set."""
+    settings = {"metric": TASKS[name].metric, **TASKS[name].settings, **own}
+    return SequenceTagger(
+        method, method_params=params or None, vectors=VECTORS, random_state=seed, **settings
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Fit and record what the store does not hold, seed by seed."""
     for seed in range(arguments.seeds):
         for name in arguments.data:
-            train, dev, tests = parts(name)
-            for row in arguments.rows:
-                one(arguments, name, row, seed, train, dev, tests)
+            for row in arguments.rows or TASKS[name].rows:
+                one(arguments, name, row, seed)
 
 
-def one(
-    arguments: argparse.Namespace,
-    name: str,
-    row: str,
-    seed: int,
-    train: SequenceData,
-    dev: SequenceData,
-    tests: dict[str, SequenceData],
-) -> None:
+def one(arguments: argparse.Namespace, name: str, row: str, seed: int) -> None:
     """One fit, unless the store holds it."""
     method, params, own = ROWS[row]
-    settings = {**SETTINGS, "metric": DATA[name][3], "chars": name == "wnut17", **own}
-    configuration = {**settings, "method_params": {**defaults(method), **params}}
-    key = {"data": name, "method": row, "seed": seed, "configuration": configuration}
+    train, dev, tests = parts(name)
+    model = tagger(name, method, params, seed, **own)
+    key = {"data": name, "method": row, "seed": seed, "configuration": configuration(model)}
     checksum = train.checksum()
     if has(arguments.results, **key, data_checksum=checksum):
         return
     began = time.perf_counter()
-    tagger = SequenceTagger(
-        method, method_params=params or None, vectors=VECTORS, random_state=seed, **settings
-    )
-    tagger.fit(train, validation_data=dev)
-    metrics = {"epochs": float(len(tagger.history_))}
+    model.fit(train, validation_data=dev)
+    metrics = {"epochs": float(len(model.history_))}
     for part, data in {"validation": dev, **tests}.items():
-        found = tagger.predict(data)
+        found = model.predict(data)
         metrics[f"{part} accuracy"] = token_accuracy(data.tags or [], found)
-        if DATA[name][3] == "span-f1":
+        if TASKS[name].metric == "span-f1":
             metrics[f"{part} span-f1"] = span_scores(data.tags or [], found).f1
+    keep(arguments, key, checksum, metrics, time.perf_counter() - began)
+
+
+def configuration(model: SequenceTagger) -> dict[str, Any]:
+    """Every setting that could change a result, defaults too."""
+    free = ("method", "device", "random_state", "verbose", "vectors")
+    own = {k: v for k, v in model.get_params(deep=False).items() if k not in free}
+    return {**own, "vectors": VECTORS.name, "method_params": model.resolved_method_params()}
+
+
+def keep(
+    arguments: argparse.Namespace,
+    key: dict[str, Any],
+    checksum: str,
+    metrics: dict[str, float],
+    seconds: float,
+) -> None:
+    """Write a run to the store and tell of it."""
     record(
         arguments.results,
         command=" ".join(["python", *sys.argv]),
         data_checksum=checksum,
         metrics=metrics,
-        seconds=time.perf_counter() - began,
+        seconds=seconds,
         tags=["final"],
         **key,
     )
-    print(name, row, seed, {k: round(100 * v, 2) for k, v in metrics.items() if k != "epochs"})
+    shown = {k: round(100 * v, 2) for k, v in metrics.items() if k != "epochs"}
+    print(key["data"], key["method"], key["seed"], shown, flush=True)
+
+
+def truncation(arguments: argparse.Namespace) -> None:
+    """Paper 003's Table 1 on Twitter: accuracy on validation at the end, and the hinge there."""
+    train, dev, _ = parts("twitter_pos")
+    for row, params in {"untrained": UNTRAINED, **TRUNCATION}.items():
+        # Without early stopping's choice of an epoch: what counts is where training ends.
+        epochs = 1 if row == "untrained" else BALANCE_EPOCHS
+        model = tagger("twitter_pos", "infnet", params, 0, max_epochs=epochs, patience=epochs)
+        key = {"data": "twitter_pos-truncation", "method": row, "seed": 0}
+        key["configuration"] = configuration(model)
+        if has(arguments.results, **key, data_checksum=train.checksum()):
+            continue
+        began = time.perf_counter()
+        model.fit(train, validation_data=dev)
+        last = [epoch for epoch in model.history_ if epoch["phase"] == "infnet"][-1]
+        metrics = {"validation accuracy": last["metric"], "hinge loss": last["hinge loss"]}
+        keep(arguments, key, train.checksum(), metrics, time.perf_counter() - began)
+    print(truncation_table(arguments))
+
+
+def truncation_table(arguments: argparse.Namespace) -> str:
+    """What the store holds of :func:`truncation`."""
+    lines = ["| infnet | validation accuracy at the end | hinge loss |", "|---|---|---|"]
+    runs = {run.method: run for run in find(arguments.results, data="twitter_pos-truncation")}
+    for row in ("untrained", *TRUNCATION):
+        if row in runs:
+            accuracy, hinge = (runs[row].metrics[k] for k in ("validation accuracy", "hinge loss"))
+            lines.append(f"| {row} | {100 * (accuracy or 0.0):.1f} | {hinge or 0.0:.3f} |")
+    return "\n".join(lines)
+
+
+def steps(arguments: argparse.Namespace) -> None:
+    """Paper 003's Figure 3: losses and gradient norms with 1, 5 and 50 inference steps."""
+    train, dev, _ = parts("twitter_pos")
+    histories = {}
+    for k in (1, 5, 50):
+        own = {"max_epochs": BALANCE_EPOCHS, "patience": BALANCE_EPOCHS}
+        folder = arguments.out / "models" / f"tagger-{k}"
+        if folder.exists():
+            model = SequenceTagger.load(folder)
+        else:
+            model = tagger("twitter_pos", "infnet-plus", {"net_steps": k}, 0, **own)
+            model.fit(train, validation_data=dev)
+            model.save(folder)
+        histories[f"k = {k}"] = model.history_
+        print(f"k = {k}: best validation accuracy {max(e['metric'] for e in model.history_):.4f}")
+    title = "infnet-plus on Twitter parts of speech"
+    print(draw_inference_training(histories, arguments.out / "tagger_steps.png", title=title))
 
 
 def table(arguments: argparse.Namespace) -> None:
@@ -133,15 +235,16 @@ def table(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "table"])
-    parser.add_argument("--data", nargs="+", default=list(DATA), choices=list(DATA))
-    parser.add_argument("--rows", nargs="+", default=list(ROWS), choices=list(ROWS))
+    commands = {"run": run, "truncation": truncation, "steps": steps, "table": table}
+    parser.add_argument("what", choices=list(commands))
+    parser.add_argument("--data", nargs="+", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--rows", nargs="+", choices=list(ROWS))
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--out", type=Path, default=Path("figures"), help="where pictures go")
     parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
     arguments = parser.parse_args()
-    assert all(method in METHODS for method, _, _ in ROWS.values())
     torch.set_num_threads(1)
-    {"run": run, "table": table}[arguments.what](arguments)
+    commands[arguments.what](arguments)
 
 
 if __name__ == "__main__":

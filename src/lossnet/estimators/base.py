@@ -28,6 +28,7 @@ from lossnet.estimators.settings import (
 from lossnet.method import Method
 from lossnet.metrics import get_metric
 from lossnet.proposals import GBI, NetOutput, Proposal, Random, Samples
+from lossnet.recipes import defaults
 from lossnet.spaces import Space
 from lossnet.training import Checkpoint, Progress, Source, Trainer, resume, save_checkpoint
 
@@ -96,9 +97,26 @@ class LossnetEstimator(BaseEstimator):
         self._refinement(method, method.nets)
         return method
 
+    def resolved_method_params(self) -> dict[str, Any]:
+        """Every parameter of the named method as ``fit`` takes it.
+
+        Those of ``method_params``, below them what this task sets otherwise than the recipe, and
+        below these the recipe's defaults. A :class:`~lossnet.Method` of your own has none.
+        """
+        if not isinstance(self.method, str):
+            return {}
+        recipe = defaults(self.method)
+        return {**recipe, **self._task_defaults(recipe), **(self.method_params or {})}
+
+    def _task_defaults(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters that this task sets otherwise than the recipe's own."""
+        return {}
+
     def _assembled(self) -> Method:
-        """The method, with what this task sets otherwise than the recipes do."""
-        return assembled(self.method, self.method_params)
+        given = self.method_params
+        if isinstance(self.method, str) and (given is None or isinstance(given, Mapping)):
+            return assembled(self.method, self.resolved_method_params())
+        return assembled(self.method, given)
 
     def _metric_name(self) -> str:
         """What progress calls the validation metric; an error where it is unknown."""

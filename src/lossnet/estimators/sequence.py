@@ -19,13 +19,13 @@ from lossnet.data.vectors import WordVectors, read_vectors
 from lossnet.energies import ChainEnergy, Energy, TagLanguageModel, TotalEnergy
 from lossnet.errors import DataError, SettingError
 from lossnet.estimators.base import LossnetEstimator
-from lossnet.estimators.settings import assembled, check_choice, check_share, check_whole
+from lossnet.estimators.settings import check_choice, check_share, check_whole
 from lossnet.estimators.tokens import Coded, TokenCoder, collate
 from lossnet.method import Method
 from lossnet.metrics.sequence import SEQUENCE_METRICS
 from lossnet.nets import Tagger, TokenFeatures
 from lossnet.proposals import Minimiser, Proposal
-from lossnet.recipes import SEQUENCE_ONLY, defaults
+from lossnet.recipes import SEQUENCE_ONLY
 from lossnet.spaces import Categorical, Space
 from lossnet.training.predict import best_output, each_batch
 from lossnet.training.sentences import SentenceSource
@@ -141,13 +141,8 @@ class SequenceTagger(LossnetEstimator):
 
     # Settings --------------------------------------------------------------------------------
 
-    def _assembled(self) -> Method:
-        params = self.method_params
-        if isinstance(self.method, str) and (params is None or isinstance(params, Mapping)):
-            known = defaults(self.method)
-            if known.get("cost") == "f1":
-                params = {"cost": "token-error", **(params or {})}
-        return assembled(self.method, params)
+    def _task_defaults(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
+        return {"cost": "token-error"} if recipe.get("cost") == "f1" else {}
 
     def _metric_name(self) -> str:
         check_choice("metric", self.metric, SEQUENCE_METRICS)
