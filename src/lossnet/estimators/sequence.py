@@ -380,9 +380,7 @@ class SequenceTagger(LossnetEstimator):
         self.table_ = tensors["words"]
 
 
-def _sentences(
-    sentences: Any, tags: Any = None, *, columns: Columns | None = None
-) -> SequenceData:
+def _sentences(sentences: Any, tags: Any = None, *, columns: Columns | None = None) -> SequenceData:
     if isinstance(sentences, SequenceData):
         return sentences
     return SequenceData(sentences, tags, dict(columns or {}))
