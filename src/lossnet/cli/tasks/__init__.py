@@ -69,7 +69,7 @@ def task_of_estimator(name: Any, folder: str | Path) -> Task:
         if task.estimator_name == name:
             return task
     known = ", ".join(task.estimator_name for task in tasks())
-    raise DataError(f"{folder} holds a {name}; the program knows {known}")
+    raise DataError(f"{folder} holds the estimator {name}; the program knows {known}")
 
 
 def check_options(args: argparse.Namespace, task: Task, what: str) -> None:

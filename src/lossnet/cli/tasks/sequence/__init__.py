@@ -13,7 +13,7 @@ from lossnet.cli.text import counted
 
 if TYPE_CHECKING:
     from lossnet.cli.tasks.sequence.parts import TaggedParts
-    from lossnet.cli.tasks.sequence.rows import Known
+    from lossnet.cli.tasks.sequence.text import Known
     from lossnet.data import SequenceData
     from lossnet.estimators import SequenceTagger
 
@@ -39,9 +39,10 @@ class Sequences:
         )
         group.add_argument(
             "--tag-column",
-            type=_column,
+            type=_column if command == "predict" else int,
             metavar="N",
-            help="where the tags are, from 0, or from the last as -1; none: there are no tags"
+            help="where the tags are, counted from 0, or from the last as -1"
+            + ("; none: there are no tags" if command == "predict" else "")
             + (default or " (default: -1)"),
         )
         group.add_argument(
@@ -85,7 +86,8 @@ class Sequences:
 
     def load_spare(self, args: argparse.Namespace, splits: Any) -> Rows:
         """Sentences in the columns of the training part."""
-        from lossnet.cli.tasks.sequence.rows import Known, for_model, load_unlabelled
+        from lossnet.cli.tasks.sequence.rows import for_model, load_unlabelled
+        from lossnet.cli.tasks.sequence.text import Known
 
         train: SequenceData = splits.train
         known = Known(train.tag_names, list(train.columns), splits.layout)
@@ -186,7 +188,7 @@ class Sequences:
     def known(self, model: Any, facts: Mapping[str, Any] | None) -> Known:
         """Tags, and the columns of the files."""
         from lossnet.cli.tasks.sequence.layout import Layout
-        from lossnet.cli.tasks.sequence.rows import Known
+        from lossnet.cli.tasks.sequence.text import Known
 
         columns = list(model.coder_.columns)
         if facts is None:

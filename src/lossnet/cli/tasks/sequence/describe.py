@@ -72,7 +72,7 @@ def _unseen(parts: list[tuple[str, SequenceData]]) -> list[list[str]]:
         words = [word for tokens in data.tokens for word in tokens]
         new = sum(word not in seen for word in words) / len(words)
         even = sum(word not in seen and word.lower() not in lower for word in words) / len(words)
-        told.append(f"{100 * new:.1f} % of {name} tokens ({100 * even:.1f} % in lower case)")
+        told.append(f"{100 * new:.1f} % of {name} tokens ({100 * even:.1f} % in any case)")
     return [["not in training", ", ".join(told)]]
 
 

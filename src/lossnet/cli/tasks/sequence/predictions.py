@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lossnet.cli.tasks.sequence.layout import Layout
-from lossnet.cli.tasks.sequence.rows import Known, Sentences, for_model
+from lossnet.cli.tasks.sequence.rows import for_model
+from lossnet.cli.tasks.sequence.text import Known, Sentences
 
 if TYPE_CHECKING:
     from lossnet.data import SequenceData
