@@ -171,7 +171,11 @@ def test_columns_that_are_missing(lossnet: Run, pos_tagger: Path, tmp_path: Path
     narrow = write_ner(tmp_path / "two.conll")
     told = lossnet("evaluate", pos_tagger, narrow, "--columns", "none")
     assert "lacks the column 'pos'" in one_line(told)
-    assert "cannot name the 0 columns" in one_line(lossnet("evaluate", pos_tagger, narrow))
+    message = one_line(lossnet("evaluate", pos_tagger, narrow))
+    assert "one fewer than the model's data (token, pos, tag)" in message
+    # Two columns are taken for tokens and parts of speech; that they are not is told.
+    result = lossnet("predict", pos_tagger, narrow)
+    assert "values in the column 'pos'; is it another column?" in result.err
 
 
 def test_mistakes(lossnet: Run, tagger: Path, ner: Path, tmp_path: Path) -> None:

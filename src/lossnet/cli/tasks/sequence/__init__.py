@@ -52,11 +52,12 @@ class Sequences:
             help="names of all other columns, from left to right; _ in place of a name leaves a "
             f"column out, none all of them{default}",
         )
-        group.add_argument(
-            "--scheme",
-            choices=("IOB1", "IOB2", "BIOES"),
-            help=f"convert tags to this scheme when reading{default}",
-        )
+        if command != "predict":
+            group.add_argument(
+                "--scheme",
+                choices=("IOB1", "IOB2", "BIOES"),
+                help=f"convert tags to this scheme when reading{default}",
+            )
         if command == "evaluate":
             group.add_argument(
                 "--strict",
@@ -90,7 +91,8 @@ class Sequences:
         from lossnet.cli.tasks.sequence.text import Known
 
         train: SequenceData = splits.train
-        known = Known(train.tag_names, list(train.columns), splits.layout)
+        values = {name: {v for row in rows for v in row} for name, rows in train.columns.items()}
+        known = Known(train.tag_names, values, splits.layout)
         rows = load_unlabelled(args.unlabelled, known)
         data = replace(for_model(rows.data.data, known, args.unlabelled), tags=None)
         return Rows(data, len(data), rows.split, rows.notes)
@@ -190,7 +192,7 @@ class Sequences:
         from lossnet.cli.tasks.sequence.layout import Layout
         from lossnet.cli.tasks.sequence.text import Known
 
-        columns = list(model.coder_.columns)
+        columns = model.coder_.columns
         if facts is None:
             return Known(model.tags_, columns, Layout(columns=tuple(columns)))
         layout = Layout.from_facts(facts["layout"])

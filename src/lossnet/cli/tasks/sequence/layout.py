@@ -48,7 +48,8 @@ class Layout:
             new["tag_column"] = None if args.tag_column == "none" else args.tag_column
         if args.columns is not None:
             new["columns"] = () if args.columns == ["none"] else tuple(args.columns)
-        if args.scheme is not None:
+        # Predictions do not look at the tags of their source.
+        if getattr(args, "scheme", None) is not None:
             new["scheme"] = args.scheme
         return replace(self, **new)
 

@@ -22,7 +22,13 @@ def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
     Without ``--split``: the test part of a folder, or of a file that the tagger's own training
     part was cut from; else all sentences.
     """
-    layout = known.layout.changed(args)
+    layout = _layout(args.data, known, args)
+    if layout.tag_column is None:
+        raise DataError(
+            f"{args.data} has {layout.width} columns, one fewer than the model's data "
+            f"({_listed(known.layout)}): it seems to have no tags, which evaluation needs; say "
+            "which column is which with --token-column, --tag-column and --columns"
+        )
     split = args.split or _own_split(args.data, layout, known)
     if split == "all":
         data = read(args.data, layout)
@@ -60,17 +66,14 @@ def load_unlabelled(
         found = read_text(source)
         for_model(found.data, known, source)
         return Rows(found, found.count, "all", [])
-    if options is None or not _columns_told(options):
-        layout = _as_found(source, known.layout)
-    else:
-        layout = known.layout.changed(options)
+    layout = replace(_layout(source, known, options), scheme=None)
     if split == "all":
         data = read(source, layout)
     else:
         data = _part(read_parts(source, layout), split, source)
     for_model(data, known, source)
     sentences = Sentences(data, list(range(len(data))), len(data), layout)
-    return Rows(sentences, len(data), split, list(data.notes))
+    return Rows(sentences, len(data), split, [*data.notes, *_strange_values(data, known)])
 
 
 def for_model(data: SequenceData, known: Known, source: str) -> SequenceData:
@@ -83,6 +86,33 @@ def for_model(data: SequenceData, known: Known, source: str) -> SequenceData:
             "without it (--columns none)"
         )
     return replace(data, columns={name: data.columns[name] for name in known.columns})
+
+
+def _layout(source: str, known: Known, options: argparse.Namespace | None) -> Layout:
+    """The columns as the options tell them, else as the source has them."""
+    layout = known.layout if options is None else known.layout.changed(options)
+    if options is not None and any(
+        value is not None for value in (options.token_column, options.tag_column, options.columns)
+    ):
+        return layout
+    return _as_found(source, layout)
+
+
+def _strange_values(data: SequenceData, known: Known) -> list[str]:
+    """A note where most of a column is new, as where another column was taken for it."""
+    notes = []
+    for name, values in known.columns.items():
+        new = sum(value not in values for row in data.columns[name] for value in row)
+        if 2 * new > data.n_tokens:
+            notes.append(
+                f"training never saw {new:,} of {data.n_tokens:,} values in the column {name!r}; "
+                "is it another column? say which with --columns"
+            )
+    return notes
+
+
+def _listed(layout: Layout) -> str:
+    return ", ".join(["token", *(layout.columns or ()), "tag"])
 
 
 def _own_split(source: str, layout: Layout, known: Known) -> str:
@@ -114,10 +144,6 @@ def _is_iob1(data: SequenceData) -> bool:
     return has_spans(data.tag_names) and detect_scheme(data.tags or []) == "IOB1"
 
 
-def _columns_told(args: argparse.Namespace) -> bool:
-    return any(value is not None for value in (args.token_column, args.tag_column, args.columns))
-
-
 def _as_found(source: str, layout: Layout) -> Layout:
     """The layout with its tags or without, whichever the files have as many columns as."""
     from lossnet.data import load_sequences
@@ -134,9 +160,8 @@ def _as_found(source: str, layout: Layout) -> Layout:
     bare = layout.without_tags()
     if width == bare.width:
         return bare
-    names = ", ".join(["token", *(layout.columns or ())])
     raise DataError(
-        f"{source} has {width} columns, and the model's data had {layout.width} ({names}, tag), "
-        f"or {bare.width} without tags; say which is which with --token-column, --tag-column (or "
-        "none) and --columns"
+        f"{source} has {width} columns, and the model's data had {layout.width} "
+        f"({_listed(layout)}), or {bare.width} without tags; say which is which with "
+        "--token-column, --tag-column (or none) and --columns"
     )

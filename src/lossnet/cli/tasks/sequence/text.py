@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,13 +24,13 @@ class Known:
 
     Args:
         tags: the names of its tags.
-        columns: the columns it reads beside the words.
+        columns: the columns it reads beside the words, and the values each had in training.
         layout: the columns of the files it was trained on.
         train_checksum: of the training part; None where the model was saved without.
     """
 
     tags: list[str]
-    columns: list[str]
+    columns: Mapping[str, Collection[str]]
     layout: Layout
     train_checksum: str | None = None
 
