@@ -184,6 +184,9 @@ def test_mistakes(lossnet: Run, tagger: Path, ner: Path, tmp_path: Path) -> None
     assert "add --format conll, or --format text" in message
     assert len(objects(lossnet("predict", tagger, conll, "--format", "conll"))) == 30
     assert len(objects(lossnet("predict", tagger, conll, "--format", "text"))) > 90
+    (tmp_path / "refs.txt").write_text("<r><a><who>Ann</who><where>Rome</where></a></r>")
+    (row,) = objects(lossnet("predict", tagger, tmp_path / "refs.txt"))
+    assert row["tokens"] == ["Ann", "Rome"]
     (tmp_path / "a.txt").write_bytes(b"Ann saw\nt\xe9 a\n")
     message = one_line(lossnet("predict", tagger, tmp_path / "a.txt"))
     assert "a.txt, line 2: byte 0xe9 is not UTF-8 text; save the file as UTF-8" in message

@@ -47,7 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load model and data, write the predictions whole or not at all."""
     from lossnet.cli.folder import load_model
-    from lossnet.files import write_text
 
     task, model, known = load_model(args.model)
     check_options(args, task, args.model)
@@ -61,10 +60,7 @@ def run(args: argparse.Namespace) -> int:
     rows = task.load_unlabelled(args, known)
     for note in rows.notes:
         print(f"lossnet: note: {note}", file=sys.stderr)
-    lines = task.predictions(model, known, rows, args, kind)
-    if args.out is None:
-        sys.stdout.writelines(lines)
-    else:
-        write_text(args.out, "".join(lines))
+    task.predict(model, known, rows, args)
+    if args.out is not None:
         print(f"{rows.count:,} predictions in {args.out}")
     return 0

@@ -96,9 +96,14 @@ def load_sequences(
             f"{path} holds rows of features and labels, not tagged sentences; expected a CoNLL "
             "file: for this one the task is multilabel"
         )
-    if _XML.match(utf8_text(path)):
+    if is_xml(utf8_text(path)):
         return read_references(path, scheme=scheme)
     return read_layout(path, conll or ConllFormat(), scheme=scheme)
+
+
+def is_xml(text: str) -> bool:
+    """Whether a file's text is XML, from its beginning to its end."""
+    return _XML.match(text) is not None
 
 
 def load_sequence_splits(

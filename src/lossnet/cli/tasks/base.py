@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -42,7 +43,7 @@ class Rows:
     """Data for a trained model.
 
     Args:
-        data: what the task's ``measure`` or ``predictions`` takes.
+        data: what the task's ``measure`` or ``predict`` takes.
         count: how many rows.
         split: which part they are, or ``"all"``.
         notes: what a user should know of them.
@@ -52,6 +53,16 @@ class Rows:
     count: int
     split: str
     notes: list[str]
+
+
+def emit(lines: Iterable[str], out: str | None) -> None:
+    """Write text to a file, whole or not at all, or where ``out`` is None to the terminal."""
+    from lossnet.files import write_text
+
+    if out is None:
+        sys.stdout.writelines(lines)
+    else:
+        write_text(out, "".join(lines))
 
 
 class Task(Protocol):
@@ -134,10 +145,11 @@ class Task(Protocol):
     def load_unlabelled(self, args: argparse.Namespace, known: Any) -> Rows:
         """The data to predict, whether or not it is labelled; ``args`` as ``predict`` has it."""
 
-    def predictions(
-        self, model: Any, known: Any, rows: Rows, args: argparse.Namespace, kind: str
-    ) -> Iterable[str]:
-        """The text of a file of predictions that ends in ``kind``, one of ``outputs``."""
+    def predict(self, model: Any, known: Any, rows: Rows, args: argparse.Namespace) -> None:
+        """Write the predictions to ``args.out``, whole or not at all, or to the terminal.
+
+        The ending of ``args.out`` is one of ``outputs``, or it is None: see :func:`emit`.
+        """
 
     def describe(self, args: argparse.Namespace) -> str:
         """What ``describe`` prints."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lossnet.cli.parser import labels, probability
-from lossnet.cli.tasks.base import Measured, Parts, Rows, Task
+from lossnet.cli.tasks.base import Measured, Parts, Rows, Task, emit
 from lossnet.cli.text import counted, joined_columns, metrics_table
 
 if TYPE_CHECKING:
@@ -181,17 +181,15 @@ class MultiLabel:
 
         return load_unlabelled(args.data, known, split=args.split, labels=args.labels)
 
-    def predictions(
-        self, model: Any, known: Known, rows: Rows, args: argparse.Namespace, kind: str
-    ) -> Iterable[str]:
+    def predict(self, model: Any, known: Known, rows: Rows, args: argparse.Namespace) -> None:
         """The labels of every row, as JSON lines or CSV."""
         from lossnet.cli.tasks.multilabel.predictions import csv_lines, json_lines
         from lossnet.metrics import apply_threshold
 
         proba = model.predict_proba(rows.data.X)
         on = apply_threshold(proba, _threshold(model, args)).astype(bool)
-        write = csv_lines if kind == ".csv" else json_lines
-        return write(known.label_names, on, proba if args.proba else None)
+        write = csv_lines if (args.out or "").lower().endswith(".csv") else json_lines
+        emit(write(known.label_names, on, proba if args.proba else None), args.out)
 
     def describe(self, args: argparse.Namespace) -> str:
         """Counts, the commonest labels, and which go together."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lossnet.cli.parser import names
-from lossnet.cli.tasks.base import Measured, Parts, Rows, Task
+from lossnet.cli.tasks.base import Measured, Parts, Rows, Task, emit
 from lossnet.cli.text import counted
 
 if TYPE_CHECKING:
@@ -210,17 +210,17 @@ class Sequences:
 
         return load_unlabelled(args.data, known, options=args, split=args.split, kind=args.format)
 
-    def predictions(
-        self, model: Any, known: Known, rows: Rows, args: argparse.Namespace, kind: str
-    ) -> Iterable[str]:
+    def predict(self, model: Any, known: Known, rows: Rows, args: argparse.Namespace) -> None:
         """The tags of every sentence, as JSON lines or CoNLL."""
         from lossnet.cli.tasks.sequence.predictions import conll, json_lines, predicted
         from lossnet.data.tags import has_spans
 
         tags, proba = predicted(model, rows.data, known, proba=args.proba)
-        if kind == ".conll":
-            return [conll(rows.data, tags, proba)]
-        return json_lines(rows.data, tags, proba, with_spans=has_spans(model.tags_))
+        if (args.out or "").lower().endswith(".conll"):
+            emit([conll(rows.data, tags, proba)], args.out)
+        else:
+            spans = has_spans(model.tags_)
+            emit(json_lines(rows.data, tags, proba, with_spans=spans), args.out)
 
     def describe(self, args: argparse.Namespace) -> str:
         """Counts, tags, spans and words."""

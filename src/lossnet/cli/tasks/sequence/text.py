@@ -54,15 +54,18 @@ class Sentences:
 
 def is_text(source: str, kind: str | None, known: Known) -> bool:
     """Whether a source is plain text: standard input, or a .txt file unless told otherwise."""
+    from lossnet.data.sequence_folders import is_xml
     from lossnet.data.text import extension
+    from lossnet.data.utf8 import utf8_text
 
     if source == STANDARD_INPUT:
         if kind == "conll":
             raise SettingError("--format conll: standard input is text, a sentence a line")
         return True
     if kind is None and extension(source) == ".txt" and not has_parts(source):
-        _check_no_conll(source, known)
-        return True
+        text = utf8_text(source)
+        _check_no_conll(text, source, known)
+        return not is_xml(text)
     return kind == "text"
 
 
@@ -81,11 +84,9 @@ def read_text(source: str) -> Sentences:
     return Sentences(SequenceData([lines[k] for k in places], name=name), places, len(lines))
 
 
-def _check_no_conll(source: str, known: Known) -> None:
+def _check_no_conll(text: str, source: str, known: Known) -> None:
     """Raise where every line has the columns of the training data, with a tag among them."""
-    from lossnet.data.utf8 import utf8_text
-
-    lines = [line.split() for line in utf8_text(source).split("\n") if line.strip()]
+    lines = [line.split() for line in text.split("\n") if line.strip()]
     place, width = known.layout.tag_column, known.layout.width
     if place is None or not all(len(cells) == width for cells in lines):
         return
