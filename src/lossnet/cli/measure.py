@@ -51,12 +51,11 @@ def record_run(
 def configuration(model: Any, part: str) -> dict[str, Any]:
     """Every setting that could change a result, defaults too, and the part it is measured on."""
     from lossnet.cli.settings import plain_params
-    from lossnet.recipes import defaults
 
     free = ("device", "random_state", "verbose")
     own = {key: value for key, value in plain_params(model).items() if key not in free}
     if isinstance(model.method, str):
-        own["method_params"] = {**defaults(model.method), **(model.method_params or {})}
+        own["method_params"] = model.resolved_method_params()
     return {**own, "measured_on": part}
 
 
