@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_helpers import SMALL, Result, write_csv
+from cli_helpers import SMALL, SMALL_TAGGER, Result, write_csv, write_ner_folder
 
 from lossnet.cli import main
 
@@ -49,3 +49,36 @@ def model(model_and_data: tuple[Path, Path]) -> Path:
 def trained_on(model_and_data: tuple[Path, Path]) -> Path:
     """The file the model was trained on."""
     return model_and_data[1]
+
+
+@pytest.fixture(scope="session")
+def tagger_and_data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A tagger's folder and the folder of CoNLL files it was trained on."""
+    folder = tmp_path_factory.mktemp("tagger")
+    data = write_ner_folder(folder / "ner")
+    train = ["train", str(data), "--out", str(folder / "model"), "--set", "max_epochs=15"]
+    settings = ["hidden=16", "method.task_lr=0.03", "batch_size=8"]
+    assert main([*train, *settings, "--method", "cross-entropy", "--quiet"]) == 0
+    return folder / "model", data
+
+
+@pytest.fixture
+def tagger(tagger_and_data: tuple[Path, Path]) -> Path:
+    """The tagger's folder; not to be written to."""
+    return tagger_and_data[0]
+
+
+@pytest.fixture
+def ner(tagger_and_data: tuple[Path, Path]) -> Path:
+    """The folder that the tagger was trained on; not to be written to."""
+    return tagger_and_data[1]
+
+
+@pytest.fixture(scope="session")
+def pos_tagger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tagger that reads parts of speech besides the words."""
+    folder = tmp_path_factory.mktemp("pos")
+    data = write_ner_folder(folder / "ner", pos=True)
+    more = ["--columns", "pos", *SMALL_TAGGER]
+    assert main(["train", str(data), "--out", str(folder / "model"), *more]) == 0
+    return folder / "model"

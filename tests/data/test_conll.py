@@ -164,6 +164,16 @@ def test_predicted_tags_beside_the_columns(write, tmp_path) -> None:
     assert read_conll(path).documents == [0, 0, 1]
 
 
+def test_tokens_and_tags_in_their_columns(write, tmp_path) -> None:
+    data = read_conll(write("ner.conll", NER), columns=["pos", "chunk"])
+    path = write_conll(data, tmp_path / "out.conll", token_column=2, tag_column=0)
+    assert path.read_text().splitlines()[2] == "I-ORG\tNNP\tEU\tB-NP"
+    back = read_conll(path, token_column=2, tag_column=0, columns=["pos", "chunk"])
+    assert back.checksum() == data.checksum()
+    with pytest.raises(DataError, match="cannot be both tokens and tags"):
+        write_conll(data, tmp_path / "out.conll", token_column=3)
+
+
 def test_subsets_and_checksums(write) -> None:
     data = read_conll(write("ner.conll", NER))
     some = data.subset([2, 0])

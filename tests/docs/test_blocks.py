@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+HERE = re.compile(r"^\$ cat > (\S+) <<END\n(.*?)^END\n", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -42,10 +43,17 @@ def test_python_block(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("code", blocks("console"))
 def test_console_block(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines that start with ``$ lossnet`` run in order; the others are their output."""
+    """Lines that start with ``$ lossnet`` run in order; the others are their output.
+
+    ``$ cat > FILE <<END`` writes the lines up to ``END``.
+    """
     from lossnet.cli import main
 
     monkeypatch.chdir(tmp_path)
+    code, documents = HERE.sub("", code), HERE.findall(code)
+    for name, text in documents:
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text, encoding="utf-8")
     commands = [line[2:] for line in code.splitlines() if line.startswith("$ ")]
     assert commands
     for command in commands:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lossnet.cli.parser import add_data, add_settings
+from lossnet.cli.parser import add_data, add_settings, names
+from lossnet.cli.tasks import add_task_options, task_of_data
 from lossnet.errors import SettingError
 
 if TYPE_CHECKING:
     from lossnet.cli.settings import Settings
-    from lossnet.data import Splits
+    from lossnet.cli.tasks.base import Parts, Task
     from lossnet.reports import Run
-
-METRICS = ("example-f1", "example-f1@0.5", "subset-accuracy", "micro-f1", "map", "seconds")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,17 +37,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FOLDER", required=True, help="where the report goes")
     add_settings(parser, "METHOD")
     parser.add_argument("--quiet", action="store_true", help="no progress")
+    add_task_options(parser, "compare", choose=True)
 
 
 def run(args: argparse.Namespace) -> int:
     """Train what the store lacks, print the table and write the report."""
     from lossnet.cli.folder import writable
-    from lossnet.cli.parts import load_parts
     from lossnet.files import write_text
 
-    plan = _plan(args)
+    task = task_of_data(args)
+    plan = _plan(args, task)
     with writable(args.out) as out:
-        splits = load_parts(args.data, labels=args.labels)
+        splits = task.load_parts(args)
         if splits.validation is None and splits.test is None:
             raise SettingError(f"{args.data} has no validation and no test part to compare on")
         runs = []
@@ -55,42 +56,40 @@ def run(args: argparse.Namespace) -> int:
             if not args.quiet:
                 print(f"[{number}/{len(plan)}] {settings.method}, seed {settings.seed}", flush=True)
             runs.append(_stored_or_trained(settings, splits, out, args))
-        text = _report(runs, splits, args)
+        text = _report(task, runs, splits, args)
         write_text(out / "report.md", text)
-    print(f"\n{_table(runs, 'text')}\n\nreport: {out / 'report.md'}; runs: {out / 'results'}")
+    shown = _table(runs, task.compared(splits), "text")
+    print(f"\n{shown}\n\nreport: {out / 'report.md'}; runs: {out / 'results'}")
     return 0
 
 
-def _plan(args: argparse.Namespace) -> list[Settings]:
+def _plan(args: argparse.Namespace, task: Task) -> list[Settings]:
     """Settings of every run, seed by seed, all checked."""
     from dataclasses import replace
 
     from lossnet.cli.settings import resolve
-    from lossnet.recipes import RECIPES
 
-    methods = list(dict.fromkeys(filter(None, (m.strip() for m in args.methods.split(",")))))
+    methods = list(dict.fromkeys(names(args.methods)))
     if not methods:
         raise SettingError("--methods names no method")
     for pair in args.settings:
         owner = pair.partition("=")[0].partition(".")[0].strip()
-        if "." in pair.partition("=")[0] and owner in RECIPES and owner not in methods:
+        if "." in pair.partition("=")[0] and owner in task.methods() and owner not in methods:
             raise SettingError(f"--set {pair}: {owner} is not among --methods")
     base = [
-        resolve(config=args.config, pairs=_pairs_of(args.settings, name), method=name)
+        resolve(task, config=args.config, pairs=_pairs_of(args.settings, name, task), method=name)
         for name in methods
     ]
     return [replace(settings, seed=seed) for seed in _seeds(args.seeds) for settings in base]
 
 
-def _pairs_of(pairs: list[str], method: str) -> list[str]:
+def _pairs_of(pairs: list[str], method: str, task: Task) -> list[str]:
     """The settings that concern a method: ``seal-nce.samples=40`` is its ``method.samples``."""
-    from lossnet.recipes import RECIPES
-
     own = []
     for pair in pairs:
         key, equals, value = pair.partition("=")
         owner, dot, name = key.partition(".")
-        if dot and owner in RECIPES:
+        if dot and owner in task.methods():
             if owner == method:
                 own.append(f"method.{name}{equals}{value}")
         else:
@@ -111,11 +110,10 @@ def _seeds(text: str) -> list[int]:
 
 
 def _stored_or_trained(
-    settings: Settings, splits: Splits, out: Path, args: argparse.Namespace
+    settings: Settings, splits: Parts, out: Path, args: argparse.Namespace
 ) -> Run:
     """The run, from the store where it is there."""
     from lossnet.cli.measure import configuration, data_checksum, measure_parts, record_run
-    from lossnet.cli.parts import fit
     from lossnet.reports import find, has
 
     store = out / "results"
@@ -131,8 +129,8 @@ def _stored_or_trained(
         configuration=described,
         data_checksum=checksum,
     ):
-        fit(model, splits)
-        report = measure_parts(model, splits)
+        settings.task.fit(model, splits)
+        report = measure_parts(settings.task, model, splits)
         command = shlex.join(["lossnet", *args.command_line])
         record_run(store, model, splits, settings, report, command=command, tags=("compare",))
     found = find(
@@ -141,23 +139,22 @@ def _stored_or_trained(
     return next(run for run in found if run.configuration == described)
 
 
-def _table(runs: list[Run], format: str) -> str:
+def _table(runs: list[Run], metrics: Sequence[str], format: str) -> str:
     from lossnet.reports import table
 
-    return table(runs, columns=None, metrics=METRICS, format=format)  # type: ignore[arg-type]
+    return table(runs, columns=None, metrics=metrics, format=format)  # type: ignore[arg-type]
 
 
-def _report(runs: list[Run], splits: Splits, args: argparse.Namespace) -> str:
+def _report(task: Task, runs: list[Run], splits: Parts, args: argparse.Namespace) -> str:
     part = runs[0].configuration["measured_on"]
-    counts = ", ".join(f"{data.n_rows:,} {name}" for name, data in splits.parts())
+    how = ["mean ± sample deviation over n seeds, in percent", task.measured_how()]
     lines = [
         f"# {splits.name}",
         "",
-        f"{counts} rows; {splits.train.n_features:,} features, {splits.train.n_labels:,} labels.",
-        f"Measured on the {part} part: mean ± sample deviation over n seeds, in percent, at the",
-        "models' thresholds, or at 0.5 where a column says so; seconds of training.",
+        f"{task.sizes(splits)}.",
+        f"Measured on the {part} part: {', '.join(filter(None, how))}; seconds of training.",
         "",
-        _table(runs, "markdown"),
+        _table(runs, task.compared(splits), "markdown"),
         "",
         "Settings:",
         "",

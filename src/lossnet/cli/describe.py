@@ -1,96 +1,27 @@
-"""Rows, labels and which labels go together in a data set."""
+"""What a data set holds: its counts, its labels or tags, and what goes together."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from lossnet.cli.parser import add_data, whole_number
-
-if TYPE_CHECKING:
-    from lossnet.data import MultiLabelData
+from lossnet.cli.tasks import add_task_options, task_of_data
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add_data(parser)
     parser.add_argument(
-        "--top", type=whole_number, default=5, metavar="N", help="how many labels and pairs to list"
+        "--top",
+        type=whole_number,
+        default=5,
+        metavar="N",
+        help="how many labels or tags to list (default: 5)",
     )
+    add_task_options(parser, "describe", choose=True)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the description."""
-    from lossnet.cli.parts import has_parts
-    from lossnet.cli.text import aligned
-    from lossnet.data import load, load_splits
-
-    data = load(args.data, labels=args.labels)
-    parts = ""
-    if has_parts(args.data):
-        splits = load_splits(args.data, labels=args.labels)
-        parts = " (" + ", ".join(f"{p.n_rows:,} {name}" for name, p in splits.parts()) + ")"
-    lines = [
-        ["rows", f"{data.n_rows:,}{parts}"],
-        ["features", f"{data.n_features:,}{', sparse' if data.is_sparse else ''}"],
-        ["labels", f"{data.n_labels:,}{', in a hierarchy' if data.parents else ''}"],
-        ["cardinality", f"{data.cardinality:.3f} labels a row"],
-        ["density", f"{data.density:.4f}"],
-        ["label sets", f"{data.diversity:,} distinct"],
-        ["checksum", data.checksum()[:16]],
-    ]
-    print(f"{data.name}\n{aligned(lines)}")
-    for note in data.notes:
-        print(f"note: {note}")
-    print(f"\ncommonest labels\n{_commonest(data, args.top)}")
-    print("\nlabels that go together (lift: how many times as often as by chance)")
-    print(_pairs(data, args.top))
+    print(task_of_data(args).describe(args))
     return 0
-
-
-def _commonest(data: MultiLabelData, top: int) -> str:
-    import numpy as np
-
-    from lossnet.cli.text import aligned
-
-    counts = data.Y.sum(axis=0, dtype=np.int64)
-    order = np.argsort(-counts, kind="stable")[:top]
-    lines = [["label", "rows", "share"]]
-    lines += [
-        [data.label_names[k], f"{counts[k]:,}", f"{100 * counts[k] / data.n_rows:.1f} %"]
-        for k in order
-    ]
-    return aligned(lines, right=(1, 2))
-
-
-def _pairs(data: MultiLabelData, top: int) -> str:
-    """The pairs of highest lift, p(a, b) / (p(a) p(b)), among those seen in enough rows.
-
-    A pair counts from ten rows on, in small data sets from a hundredth of the rows: the lift of
-    a pair seen once says little.
-    """
-    import numpy as np
-    from scipy.sparse import csr_matrix
-
-    from lossnet.cli.text import aligned
-
-    Y = csr_matrix(data.Y, dtype=np.float32)
-    both = (Y.T @ Y).toarray()
-    counts = both.diagonal().copy()
-    least = min(10.0, max(1.0, data.n_rows / 100))
-    a, b = np.nonzero(np.triu(both >= least, k=1))
-    if not len(a):
-        return f"no two labels are on together in {least:g} rows or more"
-    lift = both[a, b] * data.n_rows / (counts[a] * counts[b])
-    order = np.lexsort((-both[a, b], -lift))[:top]
-    lines = [["label", "label", "rows", "lift"]]
-    lines += [
-        [
-            data.label_names[a[k]],
-            data.label_names[b[k]],
-            f"{int(both[a[k], b[k]]):,}",
-            f"{lift[k]:.2f}",
-        ]
-        for k in order
-    ]
-    return aligned(lines, right=(2, 3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import hashlib
 from collections.abc import Iterator
@@ -12,9 +13,7 @@ from lossnet.errors import DataError, SettingError
 from lossnet.files import read_json, write_json, write_text
 
 if TYPE_CHECKING:
-    from lossnet.cli.rows import Known
-    from lossnet.data import Splits
-    from lossnet.estimators import MultiLabelClassifier
+    from lossnet.cli.tasks.base import Parts, Task
 
 CONFIG, CHECKPOINT = "config.json", "checkpoint.safetensors"
 METRICS, DATA = "metrics.json", "data.json"
@@ -61,8 +60,8 @@ def holds_model(folder: Path) -> bool:
     return (folder / CONFIG).exists()
 
 
-def check_finished(folder: Path, model: MultiLabelClassifier) -> None:
-    """Refuse to call a run finished that was made with other settings."""
+def check_finished(folder: Path, model: Any, splits: Parts) -> None:
+    """Refuse to call a run finished that was made with other settings or data."""
     from lossnet.cli.settings import plain_params
 
     config = read_json(folder / CONFIG)
@@ -74,28 +73,33 @@ def check_finished(folder: Path, model: MultiLabelClassifier) -> None:
             f"{folder} holds a finished run with other settings ({', '.join(changed)} differ); "
             "choose another folder, or add --overwrite in place of --resume"
         )
+    if (folder / DATA).exists():
+        data = read_json(folder / DATA)
+        if isinstance(data, dict) and data.get("train_checksum") != splits.train.checksum():
+            raise SettingError(
+                f"{folder} holds a finished run on other data ({data.get('source')}); choose "
+                "another folder, or add --overwrite in place of --resume"
+            )
 
 
-def save_data(folder: Path, splits: Splits, source: str, labels: Any) -> None:
+def save_data(folder: Path, task: Task, splits: Parts, args: argparse.Namespace) -> None:
     """Write what the model saved there must know of its data: names, and its training part."""
     write_json(
         folder / DATA,
         {
             "model": _digest(folder / CONFIG),
-            "source": source,
+            "source": args.data,
             "name": splits.name,
-            "rows": {part: data.n_rows for part, data in splits.parts()},
+            task.unit: {part: task.count(data) for part, data in splits.parts()},
             "train_checksum": splits.train.checksum(),
-            "labels_given": labels is not None,
-            "features": splits.train.feature_names,
+            **task.data_facts(splits, args),
         },
     )
 
 
-def load_model(path: str | Path) -> tuple[MultiLabelClassifier, Known]:
-    """A trained model and what it knows of its data."""
-    from lossnet.cli.rows import Known
-    from lossnet.estimators import MultiLabelClassifier
+def load_model(path: str | Path) -> tuple[Task, Any, Any]:
+    """A trained model's task, the model, and what it knows of its data."""
+    from lossnet.cli.tasks import task_of_estimator
 
     folder = Path(path)
     if not folder.is_dir():
@@ -106,10 +110,12 @@ def load_model(path: str | Path) -> tuple[MultiLabelClassifier, Known]:
             f"{folder} holds {'an unfinished run' if unfinished else 'no model'}; "
             + ("finish it with lossnet train --resume" if unfinished else "see lossnet train")
         )
-    model = MultiLabelClassifier.load(folder)
-    names = [str(name) for name in model.label_names_]
+    config = read_json(folder / CONFIG)
+    name = config.get("estimator") if isinstance(config, dict) else None
+    task = task_of_estimator(name, folder)
+    model = task.estimator().load(folder)
     if not (folder / DATA).exists():
-        return model, Known(names, int(model.n_features_in_))
+        return task, model, task.known(model, None)
     data = read_json(folder / DATA)
     try:
         if data["model"] != _digest(folder / CONFIG):
@@ -117,13 +123,10 @@ def load_model(path: str | Path) -> tuple[MultiLabelClassifier, Known]:
                 f"{folder / DATA} does not belong to the model beside it; finish the run with "
                 "lossnet train --resume, or train again"
             )
-        features = [str(name) for name in data["features"]]
-        # Label numbers of svmlight files need no telling; a count would be told by the rows.
-        given = names if data["labels_given"] and not all(n.isdecimal() for n in names) else None
-        known = Known(names, int(model.n_features_in_), features, given, data["train_checksum"])
+        known = task.known(model, data)
     except (KeyError, TypeError) as error:
         raise DataError(f"{folder / DATA} is damaged ({error}); train again") from error
-    return model, known
+    return task, model, known
 
 
 def finish(folder: Path) -> None:

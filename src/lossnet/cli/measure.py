@@ -1,4 +1,4 @@
-"""Metrics of a trained model, at its own threshold and at 0.5."""
+"""Runs measured and recorded, of whatever task."""
 
 from __future__ import annotations
 
@@ -7,55 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lossnet.cli.settings import Settings
-    from lossnet.data import Splits
-    from lossnet.estimators import MultiLabelClassifier
-
-Measured = dict[str, dict[str, float]]
-
-OWN, HALF = "at threshold", "at 0.5"
+    from lossnet.cli.tasks.base import Measured, Parts, Task
 
 
-def measure(model: MultiLabelClassifier, X: Any, Y: Any, threshold: Any = None) -> Measured:
-    """Every metric at the model's threshold (or the one given) and at 0.5."""
-    from lossnet.metrics import evaluate
-
-    proba = model.predict_proba(X)
-    first = OWN if threshold is None else f"at {threshold:g}"
-    own = model.threshold_ if threshold is None else threshold
-    return {first: evaluate(Y, proba, own), HALF: evaluate(Y, proba, 0.5)}
-
-
-def measure_parts(model: MultiLabelClassifier, splits: Splits) -> dict[str, Measured]:
+def measure_parts(task: Task, model: Any, splits: Parts) -> dict[str, Measured]:
     """The metrics on the validation and the test part, where there are any."""
-    return {
-        part: measure(model, data.X, data.Y) for part, data in splits.parts() if part != "train"
-    }
+    return {part: task.measure(model, data) for part, data in splits.parts() if part != "train"}
 
 
-def flat(measured: Measured) -> dict[str, float]:
-    """One mapping for the results store: ``example-f1`` and, at 0.5, ``example-f1@0.5``."""
-    values = dict(measured[OWN])
-    # MAP reads probabilities: no threshold changes it.
-    values |= {f"{name}@0.5": v for name, v in measured[HALF].items() if name != "map"}
-    return values
-
-
-def seconds(model: MultiLabelClassifier) -> float:
+def seconds(model: Any) -> float:
     """Seconds of training, over all sittings."""
     return float(sum(row["seconds"] for row in model.history_))
 
 
-def threshold_text(threshold: Any) -> str:
-    """The model's threshold in words."""
-    if getattr(threshold, "ndim", 0):
-        return f"{threshold.min():.3g} to {threshold.max():.3g}, one a label"
-    return f"{float(threshold):.3g}"
-
-
 def record_run(
     folder: str | Path,
-    model: MultiLabelClassifier,
-    splits: Splits,
+    model: Any,
+    splits: Parts,
     settings: Settings,
     report: dict[str, Measured],
     *,
@@ -74,25 +42,24 @@ def record_run(
         method=settings.method,
         seed=settings.seed,
         configuration=configuration(model, part),
-        metrics=flat(report[part]),
+        metrics=settings.task.flat(report[part]),
         seconds=seconds(model),
         tags=tags,
     )
 
 
-def configuration(model: MultiLabelClassifier, part: str) -> dict[str, Any]:
+def configuration(model: Any, part: str) -> dict[str, Any]:
     """Every setting that could change a result, defaults too, and the part it is measured on."""
     from lossnet.cli.settings import plain_params
-    from lossnet.recipes import defaults
 
     free = ("device", "random_state", "verbose")
     own = {key: value for key, value in plain_params(model).items() if key not in free}
     if isinstance(model.method, str):
-        own["method_params"] = {**defaults(model.method), **(model.method_params or {})}
+        own["method_params"] = model.resolved_method_params()
     return {**own, "measured_on": part}
 
 
-def data_checksum(splits: Splits) -> str:
+def data_checksum(splits: Parts) -> str:
     """One checksum of all parts."""
     import hashlib
 

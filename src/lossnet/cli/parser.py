@@ -34,18 +34,13 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """The positional DATA and the option that says which of its columns are labels."""
+    """The positional DATA."""
     parser.add_argument(
         "data",
         metavar="DATA",
-        help="a file (.arff, .csv, .tsv, .npz, .svm, .txt, also .gz), a folder, or a built-in name "
-        "(digits-attributes, digits-completion, ising; with parameters: ising:coupling=2)",
-    )
-    parser.add_argument(
-        "--labels",
-        type=labels,
-        help="which columns are labels, where the file does not say: n for the first n, -n for the "
-        "last n, or names between commas",
+        help="a file (.arff, .csv, .tsv, .npz, .svm, .txt; of sentences .conll, .bio, .iob, .xml; "
+        "also .gz), a folder, or a built-in name (digits-attributes, digits-completion, ising; "
+        "with parameters: ising:coupling=2)",
     )
 
 
@@ -69,7 +64,12 @@ def labels(text: str) -> int | list[str]:
     try:
         return int(text)
     except ValueError:
-        return [name.strip() for name in text.split(",") if name.strip()]
+        return names(text)
+
+
+def names(text: str) -> list[str]:
+    """Names between commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def whole_number(text: str) -> int:

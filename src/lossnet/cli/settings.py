@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lossnet.errors import DataError, SettingError, unknown
 
 if TYPE_CHECKING:
-    from lossnet.estimators import MultiLabelClassifier
+    from lossnet.cli.tasks.base import Task
 
 #: Parameters of the estimator that have an option of their own or that a file cannot hold.
 ELSEWHERE = frozenset(
@@ -29,22 +29,23 @@ class Settings:
     """What a run is started with.
 
     Args:
+        task: whose estimator is trained.
         method: the method's name.
         method_params: its parameters in place of its defaults.
         parameters: the estimator's parameters in place of its defaults.
         seed: of all randomness.
     """
 
+    task: Task
     method: str
     method_params: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
 
-    def estimator(self, *, verbose: int = 0) -> MultiLabelClassifier:
+    def estimator(self, *, verbose: int = 0) -> Any:
         """The estimator with these settings, checked."""
-        from lossnet.estimators import MultiLabelClassifier
-
-        model = MultiLabelClassifier(
+        kind: Any = self.task.estimator()
+        model = kind(
             self.method,
             method_params=self.method_params or None,
             random_state=self.seed,
@@ -56,6 +57,7 @@ class Settings:
 
 
 def resolve(
+    task: Task,
     *,
     config: str | Path | None = None,
     pairs: Sequence[str] = (),
@@ -63,16 +65,20 @@ def resolve(
     seed: int | None = None,
 ) -> Settings:
     """Join the config file, the ``--set`` pairs and the options, each before the one it follows."""
-    from lossnet.recipes import RECIPES, defaults
+    from lossnet.recipes import METHODS, defaults
 
     values = {**(read_config(config) if config else {}), **parse_pairs(pairs)}
     if method is not None:
         values["method"] = method
     if seed is not None:
         values["seed"] = seed
-    name = values.pop("method", None) or _defaults()["method"]
-    if name not in RECIPES:
-        raise unknown("method", str(name), RECIPES)
+    name = values.pop("method", None) or _defaults(task)["method"]
+    if name not in task.methods():
+        if name in METHODS:
+            raise SettingError(
+                f"{name} is no method for the task {task.name}; take another: see lossnet methods"
+            )
+        raise unknown("method", str(name), task.methods())
     number = values.pop("seed", 0)
     if type(number) is not int or number < 0:
         raise SettingError(f"seed is {number!r}; give a whole number from 0 up")
@@ -81,17 +87,17 @@ def resolve(
         if key not in defaults(name):
             raise unknown(f"parameter of {name}", key, defaults(name))
     rest = {k: v for k, v in values.items() if not k.startswith("method.")}
-    check_names(rest, method=name)
-    settings = Settings(name, own, rest, number)
+    check_names(rest, task, method=name)
+    settings = Settings(task, name, own, rest, number)
     settings.estimator()
     return settings
 
 
-def check_names(names: Iterable[str], *, method: str) -> None:
-    """Raise on a name that is no parameter of the estimator."""
+def check_names(names: Iterable[str], task: Task, *, method: str) -> None:
+    """Raise on a name that is no parameter of the task's estimator."""
     from lossnet.recipes import defaults
 
-    known = sorted(set(_defaults()) - ELSEWHERE)
+    known = sorted(set(_defaults(task)) - ELSEWHERE)
     for name in names:
         if name in known:
             continue
@@ -173,16 +179,14 @@ def _numbers(value: Any) -> Any:
     return value
 
 
-def _defaults() -> dict[str, Any]:
+def _defaults(task: Task) -> dict[str, Any]:
     """The estimator's parameters and their defaults."""
     import inspect
 
-    from lossnet.estimators import MultiLabelClassifier
-
-    signature = inspect.signature(MultiLabelClassifier)
+    signature = inspect.signature(task.estimator())
     return {name: parameter.default for name, parameter in signature.parameters.items()}
 
 
-def plain_params(model: MultiLabelClassifier) -> dict[str, Any]:
+def plain_params(model: Any) -> dict[str, Any]:
     """The estimator's parameters as JSON gives them back."""
     return dict(json.loads(json.dumps(model.get_params(deep=False), default=str)))

@@ -22,6 +22,17 @@ def aligned(lines: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str
     )
 
 
+def joined_columns(
+    report: Mapping[str, Mapping[str, Mapping[str, float]]],
+) -> dict[str, Mapping[str, float]]:
+    """The groups of every part, each named after its part and group."""
+    return {
+        f"{part} {group}".strip(): values
+        for part, groups in report.items()
+        for group, values in groups.items()
+    }
+
+
 def metrics_table(columns: Mapping[str, Mapping[str, float]]) -> str:
     """Metrics down, one column of values for each set of metrics, in percent."""
     names = list(dict.fromkeys(name for values in columns.values() for name in values))
@@ -35,3 +46,13 @@ def metrics_table(columns: Mapping[str, Mapping[str, float]]) -> str:
 def counted(number: int, what: str) -> str:
     """``1 row``, ``2 rows``."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def some(names: Sequence[str], *, most: int = 3) -> str:
+    """The first names in quotes, and how many more there are.
+
+    >>> some(["a", "b", "c", "d"], most=2)
+    "'a', 'b' and 2 more"
+    """
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

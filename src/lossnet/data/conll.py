@@ -84,23 +84,53 @@ def read_layout(
     )
 
 
-def write_conll(data: SequenceData, path: str | Path) -> Path:
+def write_conll(
+    data: SequenceData, path: str | Path, *, token_column: int = 0, tag_column: int = -1
+) -> Path:
     """Write tokens, other columns and tags, tabs between them; whole or not at all.
 
     :func:`read_conll` reads it back, with ``tag_column=None`` where there are no tags. Words it
     could not read back are a :class:`DataError`.
+
+    Args:
+        data: the sentences.
+        path: the file.
+        token_column: where the words go; this and the next as in :class:`ConllFormat`.
+        tag_column: where the tags go.
     """
-    columns = [data.tokens, *data.columns.values(), *([data.tags] if data.tags else [])]
-    lines: list[str] = []
+    blocks = conll_blocks(data, token_column=token_column, tag_column=tag_column)
+    return write_text(path, conll_text(blocks))
+
+
+def conll_blocks(data: SequenceData, *, token_column: int = 0, tag_column: int = -1) -> list[str]:
+    """The lines of every sentence, its document's mark before them and a blank line behind."""
+    columns = _in_place(data, token_column, tag_column)
+    blocks = []
     for k in range(len(data)):
+        lines: list[str] = []
         if data.documents and (k == 0 or data.documents[k] != data.documents[k - 1]):
             lines += ["\t".join([DOCSTART] + ["-X-"] * (len(columns) - 1)), ""]
         for t, cells in enumerate(zip(*(column[k] for column in columns), strict=True)):
             lines.append(_line(cells, f"{data.name}: sentence {k}, token {t}"))
-        lines.append("")
-    text = "\n".join(lines) + "\n"
+        blocks.append("\n".join([*lines, "", ""]))
+    return blocks
+
+
+def conll_text(blocks: Sequence[str]) -> str:
+    """What a file of these blocks holds."""
+    text = "".join(blocks)
     # Readers drop one byte order mark: a token that begins with that letter needs another.
-    return write_text(path, "\ufeff" + text if text.startswith("\ufeff") else text)
+    return "\ufeff" + text if text.startswith("\ufeff") else text
+
+
+def _in_place(data: SequenceData, token_column: int, tag_column: int) -> list[list[list[str]]]:
+    """Tokens, other columns and tags in the order of a file's columns."""
+    width = 1 + len(data.columns) + (data.tags is not None)
+    layout = ConllFormat(token_column, None if data.tags is None else tag_column)
+    token, tag, _ = _places(data.name, layout, width)
+    others = iter(data.columns.values())
+    given = {token: data.tokens, tag: data.tags}
+    return [given.get(place) or next(others) for place in range(width)]
 
 
 def _line(cells: Sequence[str], place: str) -> str:

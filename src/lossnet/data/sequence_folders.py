@@ -11,9 +11,14 @@ from lossnet.data.conll import ConllFormat, read_layout
 from lossnet.data.cora import read_references
 from lossnet.data.sequences import SequenceData
 from lossnet.data.splits import PART_WORDS, PARTS, cut_rows
+from lossnet.data.text import extension
 from lossnet.data.utf8 import utf8_text
 from lossnet.errors import DataError
 
+#: Endings of files that hold tagged sentences and nothing else.
+SEQUENCE_EXTENSIONS = frozenset({".conll", ".bio", ".iob", ".iob2", ".bioes", ".xml"})
+#: Endings of files that hold rows of numbers, which no CoNLL file has.
+_TABLES = frozenset({".arff", ".npz", ".svm", ".svmlight", ".libsvm"})
 _XML = re.compile(r"\s*(?:<\?xml\b|<([A-Za-z][\w-]*)>.*</\1>\s*\Z)", re.DOTALL)
 
 
@@ -45,6 +50,31 @@ class SequenceSplits:
         return SequenceSplits(self.train.subset(rest), self.train.subset(held), self.test)
 
 
+def split_sentences(data: SequenceData, *, seed: int = 0) -> SequenceSplits:
+    """Divide sentences at random: three fifths for training, a fifth for each of the others."""
+    if len(data) < 3:
+        raise DataError(
+            f"{data.name}: {len(data)} sentences cannot be split in three; give more, or "
+            "validation and test data besides"
+        )
+    rows = cut_rows(len(data), [0.2, 0.2], seed)
+    return SequenceSplits(*(data.subset(part) for part in rows))
+
+
+def holds_sequences(path: str | Path) -> bool:
+    """Whether the name of a file, or of a file in a folder, tells that it holds sentences.
+
+    ``a.conll``, ``a.bio``, ``a.iob``, ``a.xml``, and files whose names end with their part, such
+    as ``oct27.train``; a folder where it has such a file for training.
+    """
+    path = Path(path).expanduser()
+    if path.is_dir():
+        files = (file for file in path.iterdir() if file.is_file() and _part_of(file) == "train")
+        return any(holds_sequences(file) for file in files)
+    kind = extension(path)
+    return kind in SEQUENCE_EXTENSIONS or kind.removeprefix(".") in PART_WORDS
+
+
 def load_sequences(
     path: str | Path, *, scheme: str | None = None, conll: ConllFormat | None = None
 ) -> SequenceData:
@@ -60,10 +90,20 @@ def load_sequences(
     path = _existing(path)
     if path.is_dir():
         splits = load_sequence_splits(path, scheme=scheme, conll=conll)
-        return _joined([data for _, data in splits.parts()])
-    if _XML.match(utf8_text(path)):
+        return joined([data for _, data in splits.parts()])
+    if extension(path) in _TABLES:
+        raise DataError(
+            f"{path} holds rows of features and labels, not tagged sentences; expected a CoNLL "
+            "file: for this one the task is multilabel"
+        )
+    if is_xml(utf8_text(path)):
         return read_references(path, scheme=scheme)
     return read_layout(path, conll or ConllFormat(), scheme=scheme)
+
+
+def is_xml(text: str) -> bool:
+    """Whether a file's text is XML, from its beginning to its end."""
+    return _XML.match(text) is not None
 
 
 def load_sequence_splits(
@@ -89,12 +129,10 @@ def load_sequence_splits(
     if path.is_dir():
         read = {
             part: replace(load_sequences(file, scheme=scheme, conll=conll), name=path.name)
-            for part, file in _part_files(path).items()
+            for part, file in part_files(path).items()
         }
         return SequenceSplits(**read)
-    data = load_sequences(path, scheme=scheme, conll=conll)
-    train, validation, test = (data.subset(rows) for rows in cut_rows(len(data), [0.2, 0.2], seed))
-    return SequenceSplits(train, validation, test)
+    return split_sentences(load_sequences(path, scheme=scheme, conll=conll), seed=seed)
 
 
 def _existing(path: str | Path) -> Path:
@@ -104,13 +142,13 @@ def _existing(path: str | Path) -> Path:
     return path
 
 
-def _part_files(folder: Path) -> dict[str, Path]:
+def part_files(folder: Path) -> dict[str, Path]:
+    """The file of each part that a folder has; an error where there is none for training."""
     files: dict[str, Path] = {}
-    for path in sorted(p for p in folder.iterdir() if p.is_file() and p.name[0] != "."):
-        words = [word for word in re.split("[-._]", path.name.lower()) if word in PART_WORDS]
-        if not words:
+    for path in sorted(p for p in folder.iterdir() if p.is_file()):
+        part = _part_of(path)
+        if part is None:
             continue
-        part = PART_WORDS[words[-1]]
         if part in files:
             raise DataError(f"{folder} has two {part} files: {files[part].name} and {path.name}")
         files[part] = path
@@ -121,7 +159,13 @@ def _part_files(folder: Path) -> dict[str, Path]:
     return files
 
 
-def _joined(parts: list[SequenceData]) -> SequenceData:
+def _part_of(path: Path) -> str | None:
+    """The part that a file's name tells: the last word that names one."""
+    words = [word for word in re.split("[-._]", path.name.lower()) if word in PART_WORDS]
+    return PART_WORDS[words[-1]] if words and path.name[0] != "." else None
+
+
+def joined(parts: list[SequenceData]) -> SequenceData:
     """The sentences of several parts, one part after another; documents are counted on."""
     first = parts[0]
     for part in parts[1:]:

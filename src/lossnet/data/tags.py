@@ -105,6 +105,16 @@ def to_scheme(tags: Sequence[str], scheme: str, source: str | None = None) -> li
     return from_spans(spans(tags, source), len(tags), scheme)
 
 
+def has_spans(names: Iterable[str]) -> bool:
+    """Whether tags with these names mark spans: all have a prefix or are ``O``, not all ``O``.
+
+    >>> has_spans(["O", "B-PER", "I-PER"]), has_spans(["O", "N", "V"])
+    (True, False)
+    """
+    marks = set(names) - {"O"}
+    return bool(marks) and all(re.match("[BIES](-|$)", name) for name in marks)
+
+
 def detect_scheme(sentences: Iterable[Sequence[str]]) -> str:
     """The scheme that all sentences' tags together show: one of ``SCHEMES``, or ``"plain"``.
 

@@ -187,7 +187,8 @@ class SequenceTagger(LossnetEstimator):
             columns: further columns of every token, by name, such as parts of speech.
             validation_data: ``(sentences, tags)``, ``(sentences, tags, columns)`` or a
                 SequenceData, for early stopping, in place of a split.
-            unlabelled: sentences without tags, for ``infnet`` with ``tune_on="unlabelled"``.
+            unlabelled: sentences without tags, or a SequenceData, for ``infnet`` with
+                ``tune_on="unlabelled"``.
             checkpoint: file that is written during training, to resume from.
             resume_from_checkpoint: go on from ``checkpoint``, which must exist.
         """
@@ -199,7 +200,7 @@ class SequenceTagger(LossnetEstimator):
             seed = self._seed()
             data, held_out = self._split(data, validation_data, seed)
             vectors = self._vectors()
-            spare = None if unlabelled is None else SequenceData(unlabelled)
+            spare = None if unlabelled is None else _sentences(unlabelled)
             rows = {"validation": held_out, "unlabelled": spare}
             others = [rows[phase.rows] for phase in method.phases if phase.rows in rows]
             self.tags_ = data.tag_names
@@ -327,9 +328,7 @@ class SequenceTagger(LossnetEstimator):
 
     def _unseen(self, sentences: Any, columns: Columns | None) -> SequenceData:
         check_is_fitted(self, "nets_")
-        if isinstance(sentences, SequenceData):
-            return sentences
-        return SequenceData(sentences, None, dict(columns or {}))
+        return _sentences(sentences, columns=columns)
 
     def predict(self, sentences: Any, *, columns: Columns | None = None) -> list[list[str]]:
         """The tags of every sentence."""
@@ -381,12 +380,14 @@ class SequenceTagger(LossnetEstimator):
         self.table_ = tensors["words"]
 
 
+def _sentences(sentences: Any, tags: Any = None, *, columns: Columns | None = None) -> SequenceData:
+    if isinstance(sentences, SequenceData):
+        return sentences
+    return SequenceData(sentences, tags, dict(columns or {}))
+
+
 def _labelled(sentences: Any, tags: Any, columns: Columns | None, what: str) -> SequenceData:
-    data = (
-        sentences
-        if isinstance(sentences, SequenceData)
-        else SequenceData(sentences, tags, dict(columns or {}))
-    )
+    data = _sentences(sentences, tags, columns=columns)
     if data.tags is None:
         raise DataError(f"{what} has no tags; give a list of tags for every sentence")
     return data

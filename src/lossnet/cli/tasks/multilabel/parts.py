@@ -85,7 +85,7 @@ def fit(model: MultiLabelClassifier, splits: Splits, **options: Any) -> None:
 
 def _like(data: MultiLabelData, train: MultiLabelData, source: str) -> MultiLabelData:
     """``data`` with the columns of the training part, in its order."""
-    from lossnet.cli.rows import Known, labels_like
+    from lossnet.cli.tasks.multilabel.rows import Known, labels_like
     from lossnet.data import MultiLabelData
     from lossnet.data.inputs import features_like
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lossnet.cli.parts import has_parts
+from lossnet.cli.tasks.base import Rows
+from lossnet.cli.tasks.multilabel.parts import has_parts
+from lossnet.cli.text import some
 from lossnet.errors import DataError, SettingError
 
 if TYPE_CHECKING:
@@ -46,14 +47,11 @@ class Known:
         return data.feature_names
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows in a model's columns: ``X``, ``Y`` where asked for, which split, and notes."""
+class Matrices(NamedTuple):
+    """Rows in a model's columns: ``X``, and ``Y`` where asked for."""
 
     X: Any
     Y: np.ndarray[Any, Any] | None
-    split: str
-    notes: list[str]
 
 
 def load_labelled(
@@ -83,7 +81,8 @@ def load_labelled(
     else:
         data = _part(load_splits(source, labels=labels), split, source)
     X, notes = features_like(data, known.features(data))
-    return Rows(X, labels_like(data, known, source), split, [*data.notes, *notes])
+    matrices = Matrices(X, labels_like(data, known, source))
+    return Rows(matrices, data.n_rows, split, [*data.notes, *notes])
 
 
 def load_unlabelled(
@@ -104,7 +103,7 @@ def load_unlabelled(
         labels = known.labels_option if labels is None else labels
         data = _part(load_splits(source, labels=labels), split, source)
     X, notes = features_like(data, known.features(data))
-    return Rows(X, None, split, [*data.notes, *notes])
+    return Rows(Matrices(X, None), data.n_rows, split, [*data.notes, *notes])
 
 
 def labels_like(data: MultiLabelData, known: Known, source: str) -> np.ndarray[Any, Any]:
@@ -117,7 +116,7 @@ def labels_like(data: MultiLabelData, known: Known, source: str) -> np.ndarray[A
     strange = [name for name in data.label_names if name not in set(known.label_names)]
     if strange:
         raise DataError(
-            f"{source} has labels that training never saw: {_some(strange)}; evaluate on the "
+            f"{source} has labels that training never saw: {some(strange)}; evaluate on the "
             "labels of the training data, or train again with these"
         )
     place = {name: k for k, name in enumerate(data.label_names)}
@@ -125,7 +124,7 @@ def labels_like(data: MultiLabelData, known: Known, source: str) -> np.ndarray[A
     # An svmlight file lists the labels that are on: one that never appears is off in all rows.
     if missing and extension(source) not in SVMLIGHT:
         raise DataError(
-            f"{source} lacks labels that the model predicts: {_some(missing)}; give a column for "
+            f"{source} lacks labels that the model predicts: {some(missing)}; give a column for "
             "each label of the training data"
         )
     Y = np.zeros((data.n_rows, len(known.label_names)), dtype=np.uint8)
@@ -147,8 +146,3 @@ def _part(splits: Splits, split: str, source: str) -> MultiLabelData:
         have = ", ".join(part for part, _ in splits.parts())
         raise SettingError(f"{source} has no {split} part; it has {have} (--split all: all rows)")
     return data
-
-
-def _some(names: Sequence[str], most: int = 3) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,0 +1,85 @@
+"""Metrics of tagged sentences, and their table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from lossnet.cli.tasks.base import Measured
+from lossnet.cli.text import aligned, metrics_table
+from lossnet.errors import SettingError
+
+if TYPE_CHECKING:
+    from lossnet.data import SequenceData
+
+#: The group of the metrics over all types, and what the names of the others begin with.
+ALL, TYPE = "all", "type:"
+
+
+def measure(model: Any, data: SequenceData, *, strict: bool = False) -> Measured:
+    """Token accuracy; where tags mark spans, precision, recall and F1 of all and of each type.
+
+    Args:
+        model: the tagger.
+        data: sentences with tags.
+        strict: count only spans that follow the scheme's rules, as seqeval's strict mode.
+    """
+    from lossnet.data.tags import has_spans
+    from lossnet.metrics import span_scores, token_accuracy
+
+    assert data.tags is not None
+    predicted = model.predict(data)
+    if not has_spans({*data.tag_names, *model.tags_}):
+        if strict:
+            raise SettingError(
+                "--strict counts spans, and these tags have no prefixes (B-, I-): leave it out"
+            )
+        return {ALL: {"accuracy": token_accuracy(data.tags, predicted)}}
+    scores = span_scores(data.tags, predicted, mode="strict" if strict else "conlleval")
+    overall = {
+        "accuracy": scores.accuracy,
+        "span-precision": scores.precision,
+        "span-recall": scores.recall,
+        "span-f1": scores.f1,
+    }
+    types = {
+        f"{TYPE}{name}": {
+            "precision": score.precision,
+            "recall": score.recall,
+            "f1": score.f1,
+            "spans": score.true,
+            "predicted": score.predicted,
+        }
+        for name, score in scores.types.items()
+    }
+    return {ALL: overall, **types}
+
+
+def flat(measured: Measured) -> dict[str, float]:
+    """``accuracy``, ``span-f1`` and so on, and ``span-f1:PER`` of each type."""
+    types = {
+        f"span-f1:{group.removeprefix(TYPE)}": values["f1"]
+        for group, values in measured.items()
+        if group.startswith(TYPE)
+    }
+    return {**measured[ALL], **types}
+
+
+def table(report: Mapping[str, Measured]) -> str:
+    """The metrics of all types, parts across; then, part by part, those of each type."""
+    columns = {part or "value": measured[ALL] for part, measured in report.items()}
+    blocks = [metrics_table(columns)]
+    for part, measured in report.items():
+        lines = [
+            [
+                group.removeprefix(TYPE),
+                *(f"{100 * values[name]:.2f}" for name in ("precision", "recall", "f1")),
+                *(f"{int(values[name]):,}" for name in ("spans", "predicted")),
+            ]
+            for group, values in measured.items()
+            if group.startswith(TYPE)
+        ]
+        if lines:
+            head = [f"{part} type".strip(), "precision", "recall", "f1", "spans", "predicted"]
+            blocks.append(aligned([head, *lines], right=range(1, len(head))))
+    return "\n\n".join(blocks)

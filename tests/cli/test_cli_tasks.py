@@ -1,0 +1,111 @@
+"""Which task a source is of, and whose options are whose."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_helpers import SMALL_TAGGER, Result, one_line, write_csv, write_ner
+
+from lossnet.cli.tasks import NAMES, task_named, tasks
+
+Run = Callable[..., Result]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tasks_say_of_their_estimators_what_is_so(name: str) -> None:
+    task = task_named(name)
+    assert task.name == name
+    assert task.estimator().__name__ == task.estimator_name
+    defaults = inspect.signature(task.estimator()).parameters
+    assert defaults["method"].default == task.default_method
+    assert ".jsonl" in task.outputs
+
+
+def test_told_by_names(tmp_path: Path) -> None:
+    def told(source: Path | str) -> str:
+        return next((task.name for task in tasks() if task.recognises(str(source))), "none")
+
+    for name in ("a.conll", "a.bio", "a.IOB", "a.conll.gz", "oct27.train", "ref.test", "a.xml"):
+        assert told(tmp_path / name) == "sequence"
+    for name in ("a.arff", "a.csv", "a-train.arff", "a.txt", "a.train.svm.gz"):
+        write_csv(tmp_path / name)
+        assert told(tmp_path / name) == "multilabel"
+    assert told("ising:coupling=2") == "multilabel"
+    write_ner(tmp_path / "ner" / "train.conll")
+    (tmp_path / "ner" / "README.txt").write_text("about")
+    assert told(tmp_path / "ner") == "sequence"
+    write_ner(tmp_path / "other" / "daily.conll")
+    (tmp_path / "other" / "a.csv").write_text("")
+    assert told(tmp_path / "other") == "multilabel"
+
+
+@pytest.mark.parametrize("command", ["train", "describe", "compare"])
+def test_what_cannot_be_told_must_be_said(lossnet: Run, tmp_path: Path, command: str) -> None:
+    more = {"train": ["--out", tmp_path / "m", *SMALL_TAGGER], "describe": []}
+    options = more.get(command, ["--methods", "crf", "--out", tmp_path / "r", "--quiet"])
+    strange = write_ner(tmp_path / "ner.data")
+    message = one_line(lossnet(command, strange, *options))
+    assert "cannot tell the task" in message
+    assert "add --task multilabel or --task sequence" in message
+    if command == "describe":
+        assert "scheme IOB2" in lossnet(command, strange, "--task", "sequence").out
+    (tmp_path / "empty").mkdir()
+    message = one_line(lossnet(command, tmp_path / "empty", *options))
+    assert "from the names of its files" in message
+    assert not (tmp_path / "m").exists()
+    assert not (tmp_path / "r").exists()
+
+
+def test_the_wrong_task(lossnet: Run, tmp_path: Path, ner: Path) -> None:
+    out = ["--out", tmp_path / "m"]
+    (tmp_path / "a.arff").write_text("@relation a\n")
+    message = one_line(lossnet("train", tmp_path / "a.arff", "--task", "sequence", *out))
+    assert "a.arff holds rows of features and labels" in message
+    assert "task is multilabel" in message
+    message = one_line(lossnet("train", "ising", "--task", "sequence", *out))
+    assert "built-in data set of rows and labels" in message
+    message = one_line(lossnet("train", ner / "train.conll", "--task", "multilabel", *out))
+    assert "unknown kind of file" in message
+    assert "no method for the task multilabel" in one_line(
+        lossnet("train", "ising", "--method", "crf", *out)
+    )
+    assert not (tmp_path / "m").exists()
+
+
+def test_options_of_the_other_task(
+    lossnet: Run, tagger: Path, model: Path, ner: Path, trained_on: Path, tmp_path: Path
+) -> None:
+    out = ["--out", tmp_path / "m"]
+    message = one_line(lossnet("predict", tagger, ner, "--threshold", "0.5"))
+    assert "--threshold is an option for the task multilabel" in message
+    assert f"{tagger} is of the task sequence: leave it out" in message
+    assert "--labels" in one_line(lossnet("train", ner, "--labels", "0", *out))
+    assert "--tag-column" in one_line(lossnet("train", "ising", "--tag-column", "0", *out))
+    assert "--scheme" in one_line(lossnet("describe", "ising", "--scheme", "IOB2"))
+    assert "--strict is an option for the task sequence" in one_line(
+        lossnet("evaluate", model, trained_on, "--strict")
+    )
+    assert "--format" in one_line(lossnet("predict", model, trained_on, "--format", "text"))
+
+
+def test_a_model_of_no_task(lossnet: Run, tmp_path: Path, ner: Path) -> None:
+    (tmp_path / "config.json").write_text('{"estimator": "Oracle", "format": 1}')
+    message = one_line(lossnet("predict", tmp_path, ner))
+    assert "holds the estimator Oracle; the program knows SequenceTagger" in message
+
+
+def test_benchmark_folders_are_told() -> None:
+    beside = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+    folder = Path(os.environ.get("LOSSNET_DATA", beside))
+    if not (folder / "sequence").is_dir():
+        pytest.skip("benchmark data is absent: set LOSSNET_DATA or put it at ../shared/data")
+    sequence = task_named("sequence")
+    for name in ("twitter_pos", "wnut17", "cora_citations"):
+        assert sequence.recognises(str(folder / "sequence" / name))
+    for path in (folder / "mlc").iterdir():
+        assert not sequence.recognises(str(path))
+        assert task_named("multilabel").recognises(str(path))
