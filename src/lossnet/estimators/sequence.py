@@ -19,6 +19,7 @@ from lossnet.data.vectors import WordVectors, read_vectors
 from lossnet.energies import ChainEnergy, Energy, TagLanguageModel, TotalEnergy
 from lossnet.errors import DataError, SettingError
 from lossnet.estimators.base import LossnetEstimator
+from lossnet.estimators.pretraining import with_pretraining
 from lossnet.estimators.settings import check_choice, check_share, check_whole
 from lossnet.estimators.tokens import Coded, TokenCoder, collate
 from lossnet.method import Method
@@ -56,7 +57,10 @@ class SequenceTagger(LossnetEstimator):
         chars: whether a character CNN reads every word.
         global_energy: tag language models beside the chain energy: ``"forward"``, ``"both"``
             directions, ``"both+words"`` with models that read the words too; None has none.
-        global_weight: their weight.
+        global_weight: their weight beside the chain.
+        words_weight: the weight, among them, of those that read words: γ of paper 003, Eq. 9.
+        pretrain_global: train them by likelihood on the training tags first, and keep them fixed
+            then (Tu & Gimpel 2018); otherwise they are trained with the chain, as in paper 003.
         energy_dropout: dropout of the loss-net; None takes ``dropout``.
         metric: what early stopping watches and ``score`` gives: ``"accuracy"`` of tokens, or
             ``"span-f1"``.
@@ -101,6 +105,8 @@ class SequenceTagger(LossnetEstimator):
         chars: bool = False,
         global_energy: Literal["forward", "both", "both+words"] | None = None,
         global_weight: float = 1.0,
+        words_weight: float = 1.0,
+        pretrain_global: bool = False,
         energy_dropout: float | None = None,
         metric: Literal["accuracy", "span-f1"] = "accuracy",
         validation_fraction: float = 0.15,
@@ -125,6 +131,8 @@ class SequenceTagger(LossnetEstimator):
         self.chars = chars
         self.global_energy = global_energy
         self.global_weight = global_weight
+        self.words_weight = words_weight
+        self.pretrain_global = pretrain_global
         self.energy_dropout = energy_dropout
         self.metric = metric
         self.validation_fraction = validation_fraction
@@ -162,8 +170,14 @@ class SequenceTagger(LossnetEstimator):
                     f"{self.method!r} is exact, which a global energy is not; take "
                     "global_energy=None, or another method"
                 )
-        if not self.global_weight >= 0:
-            raise SettingError(f"global_weight is {self.global_weight}; give 0 or more")
+        for name in ("global_weight", "words_weight"):
+            if not getattr(self, name) >= 0:
+                raise SettingError(f"{name} is {getattr(self, name)}; give 0 or more")
+        if self.pretrain_global and self.global_energy is None:
+            raise SettingError(
+                "pretrain_global is set and there is no tag language model to train; set "
+                f"global_energy to one of {', '.join(map(repr, GLOBAL_ENERGIES))}"
+            )
         return method
 
     # Fitting ---------------------------------------------------------------------------------
@@ -200,13 +214,14 @@ class SequenceTagger(LossnetEstimator):
             data, held_out = self._split(data, validation_data, seed)
             vectors = self._vectors()
             spare = None if unlabelled is None else SequenceData(unlabelled)
-            rows = {"validation": held_out, "unlabelled": spare}
-            others = [rows[phase.rows] for phase in method.phases if phase.rows in rows]
+            others = [] if spare is None else spare.tokens
+            if held_out is not None and any(p.rows == "validation" for p in method.phases):
+                others = [*others, *held_out.tokens]
             self.tags_ = data.tag_names
             self.coder_ = TokenCoder.learn(
                 data.tokens,
                 data.columns,
-                others=[s for part in others if part is not None for s in part.tokens],
+                others=others,
                 vectors=vectors,
                 lowercase=self.lowercase,
                 case=self.case,
@@ -302,7 +317,13 @@ class SequenceTagger(LossnetEstimator):
             models.append(model(backward=True))
         if self.global_energy == "both+words":
             models += [model(words=self.table_), model(words=self.table_, backward=True)]
-        return TotalEnergy([chain, *models], [1.0, *[self.global_weight] * len(models)])
+        shares = [1.0, 1.0, self.words_weight, self.words_weight][: len(models)]
+        return TotalEnergy([chain, *models], [1.0, *(self.global_weight * s for s in shares)])
+
+    def _prepared(self) -> tuple[Method, Mapping[str, nn.Module]]:
+        if self.pretrain_global and "energy" in self.nets_:
+            return with_pretraining(self.method_, self.nets_)
+        return self.method_, self.nets_
 
     def _score(self, source: SentenceSource, data: SequenceData, by: Proposal) -> float:
         assert data.tags is not None
