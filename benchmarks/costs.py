@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from speed import BATCH, FEATURES, LABELS, ROWS, measure, nets_of, synthetic
+from speed import BATCH, FEATURES, LABELS, ROWS, nets_of, synthetic
+from timing import measure
 
 from lossnet.context import Context, Streams
 from lossnet.energies import LabelEnergy

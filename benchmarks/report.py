@@ -16,6 +16,7 @@ from pathlib import Path
 import costs
 import ising
 import multilabel
+import tagging_speed
 
 from lossnet.reports import find, summarise
 
@@ -107,6 +108,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
     "own-loop": own_loop,
     "speed": speed,
+    "tagging-speed": tagging_speed.table,
 }
 
 

@@ -9,7 +9,6 @@ Writes one JSON into the results store with ``--results FOLDER``.
 from __future__ import annotations
 
 import argparse
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
+from timing import measure
 
 from lossnet import MultiLabelClassifier
 from lossnet.context import Context
@@ -101,19 +101,6 @@ def method_epoch(X: np.ndarray, Y: np.ndarray, name: str, **params: Any) -> Call
         torch.set_flush_denormal(False)
 
     return run
-
-
-def measure(jobs: dict[str, Callable[[], None]], repeats: int) -> dict[str, float]:
-    """Median seconds of each job, their runs interleaved."""
-    seconds: dict[str, list[float]] = {name: [] for name in jobs}
-    for job in jobs.values():
-        job()
-    for _ in range(repeats):
-        for name, job in jobs.items():
-            began = time.perf_counter()
-            job()
-            seconds[name].append(time.perf_counter() - began)
-    return {name: statistics.median(values) for name, values in seconds.items()}
 
 
 def training_ratios(repeats: int) -> dict[str, float]:

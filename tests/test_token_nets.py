@@ -134,16 +134,48 @@ def test_energies_keep_the_contract(name) -> None:
     check_energy(energies()[name], x, Categorical(), (4, TAGS), take=take, masks=False)
 
 
-def test_a_language_models_energy_is_minus_its_log_likelihood() -> None:
-    """Over all sequences of one length, with the end, probabilities sum to less than one."""
-    model = TagLanguageModel(2, hidden=4).eval()
-    total = 0.0
-    for length in range(1, 9):
-        x = tokens((length,))
-        states = Categorical().enumerate((length, 2)).float().unsqueeze(1)
-        e = model(model.encode(x, x.mask), states, x.mask).detach()
-        total += float(torch.exp(-e).sum())
-    assert 0.5 < total < 1.0
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_language_models_energies_are_those_of_a_distribution(words, backward) -> None:
+    """exp(-E) of all sequences up to a length, and what goes on beyond it, sum to 1."""
+    torch.manual_seed(4)
+    table = torch.randn(WORDS, 6) if words else None
+    model = TagLanguageModel(2, hidden=4, words=table, backward=backward).double().eval()
+    longest = 6
+    x = tokens((longest,))
+    if backward:  # the shorter sentence that is read backwards is the end of the longer
+        x = Tokens(x.words.flip(1), x.mask)
+    total = float(exp_energies(model, Tokens(x.words[:, :1], x.mask[:, :1] & False), 1)[0])
+    for length in range(1, longest + 1):
+        part = slice(longest - length, longest) if backward else slice(0, length)
+        shorter = Tokens(x.words[:, part], x.mask[:, part])
+        total += float(exp_energies(model, shorter, length).sum())
+    states = paths(longest)
+    h = model.encode(x, x.mask)
+    read = states.flip(2) if backward else states
+    following = model._next(h["words"], read).softmax(-1).detach()
+    steps = (following[:, :longest, :2] * read[:, 0]).sum(-1).prod(-1)
+    total += float((steps * (1 - following[:, longest, 2])).sum())
+    assert total == pytest.approx(1.0, abs=1e-9)
+    assert not model.log_partition(h, x.mask).any()
+
+
+def paths(length: int) -> torch.Tensor:
+    return Categorical().enumerate((length, 2)).double().unsqueeze(1)
+
+
+def exp_energies(model: TagLanguageModel, x: Tokens, length: int) -> torch.Tensor:
+    return torch.exp(-model(model.encode(x, x.mask), paths(length), x.mask).detach())
+
+
+def test_frozen_parts_of_a_sum_stay_in_eval_mode() -> None:
+    total = energies()["total"]
+    total.parts[1].requires_grad_(False)
+    total.train()
+    assert total.training
+    assert [part.training for part in total.parts] == [True, False, True]
+    total.eval()
+    assert not any(part.training for part in total.parts)
 
 
 def test_a_backward_model_reads_the_reversed_sequence() -> None:

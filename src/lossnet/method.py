@@ -174,7 +174,7 @@ class Method:
         self._check_nets()
 
     def _check_nets(self) -> None:
-        trained = frozenset().union(*(phase.trained for phase in self.phases))
+        trained = frozenset().union(*(phase.trained | {*phase.copies} for phase in self.phases))
         if missing := self.nets - trained:
             raise SettingError(
                 f"method {self.name!r} uses {', '.join(sorted(missing))} without ever training it"
@@ -226,10 +226,11 @@ class Method:
 
     @property
     def nets(self) -> frozenset[str]:
-        """Every net the method trains or runs."""
+        """Every net the method trains, runs or copies weights to."""
         names = set(self.predict.nets)
         for phase in self.phases:
             names |= phase.predict.nets.union(*(update.nets for update in phase.updates))
+            names |= set(phase.copies)
         return frozenset(names | {self.derived[name].base for name in names & self.derived.keys()})
 
     @property
@@ -252,10 +253,13 @@ class Method:
         """Optimiser steps a batch for each net, over the phase that takes most of them."""
         return {
             name: max(
-                update.steps
-                for phase in self.phases
-                for update in phase.updates
-                if name in update.trained
+                (
+                    update.steps
+                    for phase in self.phases
+                    for update in phase.updates
+                    if name in update.trained
+                ),
+                default=0,
             )
             for name in sorted(self.nets)
         }

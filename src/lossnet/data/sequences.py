@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,12 +93,19 @@ def _words(given: Any, what: str, name: str) -> Words:
     """Lists of lists of strings, copied; anything else is an error that names the place."""
     if isinstance(given, str):
         raise DataError(f"{name}: {what} is one string; give a list of lists of strings")
+    if not isinstance(given, Iterable):
+        raise DataError(f"{name}: {what} is {given!r}; give a list of lists of strings")
     words: Words = []
     for k, sentence in enumerate(given):
         if isinstance(sentence, str):
             raise DataError(
                 f"{name}: sentence {k} (counted from 0) of {what} is the string {sentence!r}; "
                 "split it into a list of strings"
+            )
+        if not isinstance(sentence, Iterable):
+            raise DataError(
+                f"{name}: sentence {k} (counted from 0) of {what} is {sentence!r}; give a list of "
+                "strings for every sentence"
             )
         words.append(list(sentence))
         if not words[-1]:
@@ -109,6 +116,7 @@ def _words(given: Any, what: str, name: str) -> Words:
                     f"{name}: {what} of sentence {k}, token {t} (counted from 0) is {word!r}; "
                     "expected a string that is not empty"
                 )
+        words[-1] = [str(word) for word in words[-1]]  # numpy's strings among them
     return words
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lossnet.data.utf8 import utf8_text
 from lossnet.errors import DataError
 
 
@@ -29,8 +30,10 @@ class WordVectors:
                 f"{len(self.words)} words and vectors of shape {self.vectors.shape}; give one row "
                 "a word"
             )
-        if not np.isfinite(self.vectors).all():
-            raise DataError("a word vector holds NaN or infinity; remove it from the file")
+        finite = np.isfinite(self.vectors).all(axis=1)
+        if not finite.all():
+            word = self.words[int(finite.argmin())]
+            raise DataError(f"the vector of {word!r} holds NaN or infinity; remove it")
 
 
 def read_vectors(path: str | Path) -> WordVectors:
@@ -54,12 +57,14 @@ def read_vectors(path: str | Path) -> WordVectors:
         rest = content.split(b"\n", 1)[1]
         try:
             return _text(rest.decode("utf-8"), path, first=2, width=width, number=number)
-        except (UnicodeDecodeError, DataError):
+        except UnicodeDecodeError:
             return _binary(rest, path, number, width)
-    try:
-        return _text(content.decode("utf-8"), path, first=1)
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is neither text in UTF-8 nor word2vec binary ({error})") from error
+        except DataError as wrong:  # small numbers can be UTF-8 by accident
+            try:
+                return _binary(rest, path, number, width)
+            except DataError:
+                raise wrong from None
+    return _text(utf8_text(path), path, first=1)
 
 
 def _npz(path: Path) -> WordVectors:
@@ -77,7 +82,7 @@ def _text(
     text: str, path: Path, *, first: int, width: int | None = None, number: int | None = None
 ) -> WordVectors:
     words, rows = [], []
-    for line, content in enumerate(text.splitlines(), start=first):
+    for line, content in enumerate(text.split("\n"), start=first):
         if not content.strip():
             continue
         word, *numbers = content.rstrip().split(" ")
@@ -90,6 +95,10 @@ def _text(
             rows.append(np.array(numbers, dtype=np.float32))
         except ValueError as error:
             raise DataError(f"{path}, line {line}: {error}; expected numbers") from error
+        if not np.isfinite(rows[-1]).all():
+            raise DataError(
+                f"{path}, line {line}: the vector of {word!r} holds NaN or infinity; remove it"
+            )
         words.append(word)
     if number is not None and len(words) != number:
         raise DataError(f"{path} holds {len(words)} words and says {number}; it may be truncated")
@@ -106,4 +115,6 @@ def _binary(content: bytes, path: Path, number: int, width: int) -> WordVectors:
         words.append(content[at:space].lstrip(b"\n").decode("utf-8", errors="replace"))
         vectors[row] = np.frombuffer(content, dtype="<f4", count=width, offset=space + 1)
         at = end
+    if content[at:].strip():
+        raise DataError(f"{path} says it holds {number} words, and goes on after them")
     return WordVectors(words, vectors)

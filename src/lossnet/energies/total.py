@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from torch import Tensor, nn
 
@@ -39,6 +39,14 @@ class TotalEnergy(Energy):
             total = total + (e if weight == 1 else weight * e)
         energies: Tensor = total
         return energies
+
+    def train(self, mode: bool = True) -> Self:
+        """As every module; parts that are frozen stay in eval mode."""
+        super().train(mode)
+        for part in self.parts:
+            if not any(parameter.requires_grad for parameter in part.parameters()):
+                part.eval()
+        return self
 
     def output_like(self, h: Any) -> Tensor:
         return self._energies[0].output_like(h[0])

@@ -177,9 +177,10 @@ class LossnetEstimator(BaseEstimator):
         resume_from_checkpoint: bool = False,
     ) -> None:
         """Run ``method_`` on ``nets_`` and freeze them; sets ``history_``."""
+        method, nets = self._prepared()
         trainer = Trainer(
-            self.method_,
-            self.nets_,
+            method,
+            nets,
             space,
             data,
             score=score,
@@ -206,6 +207,10 @@ class LossnetEstimator(BaseEstimator):
         self.history_ = trainer.run()
         for net in self.nets_.values():
             net.eval().requires_grad_(False)
+
+    def _prepared(self) -> tuple[Method, Mapping[str, nn.Module]]:
+        """What the training loop runs and on which nets: ``method_`` and ``nets_``, or more."""
+        return self.method_, self.nets_
 
     # Predicting ------------------------------------------------------------------------------
 

@@ -17,8 +17,10 @@ from lossnet.data.sequences import SequenceData
 from lossnet.data.tags import Span, spans
 from lossnet.data.vectors import WordVectors, read_vectors
 from lossnet.energies import ChainEnergy, Energy, TagLanguageModel, TotalEnergy
-from lossnet.errors import DataError, SettingError
+from lossnet.errors import SettingError
 from lossnet.estimators.base import LossnetEstimator
+from lossnet.estimators.pretraining import with_pretraining
+from lossnet.estimators.sentences import Columns, labelled, sentences_of, validation_parts
 from lossnet.estimators.settings import check_choice, check_share, check_whole
 from lossnet.estimators.tokens import Coded, TokenCoder, collate
 from lossnet.method import Method
@@ -30,7 +32,6 @@ from lossnet.spaces import Categorical, Space
 from lossnet.training.predict import best_output, each_batch
 from lossnet.training.sentences import SentenceSource
 
-Columns = Mapping[str, list[list[str]]]
 #: Tag language models beside the chain: paper 003's GE(a), GE(b) and GE(c).
 GLOBAL_ENERGIES = ("forward", "both", "both+words")
 
@@ -56,10 +57,14 @@ class SequenceTagger(LossnetEstimator):
         chars: whether a character CNN reads every word.
         global_energy: tag language models beside the chain energy: ``"forward"``, ``"both"``
             directions, ``"both+words"`` with models that read the words too; None has none.
-        global_weight: their weight.
+        global_weight: their weight beside the chain.
+        words_weight: the weight, among them, of those that read words: γ of paper 003, Eq. 9.
+        pretrain_global: train them by likelihood on the training tags first, and keep them fixed
+            then (Tu & Gimpel 2018); otherwise they are trained with the chain, as in paper 003.
         energy_dropout: dropout of the loss-net; None takes ``dropout``.
-        metric: what early stopping watches and ``score`` gives: ``"accuracy"`` of tokens, or
-            ``"span-f1"``.
+        metric: what early stopping watches and ``score`` gives: ``"accuracy"`` of tokens,
+            ``"span-f1"`` as conlleval counts spans, an ``I-`` without a ``B-`` beginning one, or
+            ``"strict-span-f1"``, where it begins none.
         validation_fraction: share of the sentences split off for validation where ``fit`` is
             given none; 0 trains without.
         batch_size: sentences a batch.
@@ -101,8 +106,10 @@ class SequenceTagger(LossnetEstimator):
         chars: bool = False,
         global_energy: Literal["forward", "both", "both+words"] | None = None,
         global_weight: float = 1.0,
+        words_weight: float = 1.0,
+        pretrain_global: bool = False,
         energy_dropout: float | None = None,
-        metric: Literal["accuracy", "span-f1"] = "accuracy",
+        metric: Literal["accuracy", "span-f1", "strict-span-f1"] = "accuracy",
         validation_fraction: float = 0.15,
         batch_size: int = 32,
         max_epochs: int = 100,
@@ -125,6 +132,8 @@ class SequenceTagger(LossnetEstimator):
         self.chars = chars
         self.global_energy = global_energy
         self.global_weight = global_weight
+        self.words_weight = words_weight
+        self.pretrain_global = pretrain_global
         self.energy_dropout = energy_dropout
         self.metric = metric
         self.validation_fraction = validation_fraction
@@ -162,8 +171,14 @@ class SequenceTagger(LossnetEstimator):
                     f"{self.method!r} is exact, which a global energy is not; take "
                     "global_energy=None, or another method"
                 )
-        if not self.global_weight >= 0:
-            raise SettingError(f"global_weight is {self.global_weight}; give 0 or more")
+        for name in ("global_weight", "words_weight"):
+            if not getattr(self, name) >= 0:
+                raise SettingError(f"{name} is {getattr(self, name)}; give 0 or more")
+        if self.pretrain_global and self.global_energy is None:
+            raise SettingError(
+                "pretrain_global is set and there is no tag language model to train; set "
+                f"global_energy to one of {', '.join(map(repr, GLOBAL_ENERGIES))}"
+            )
         return method
 
     # Fitting ---------------------------------------------------------------------------------
@@ -182,13 +197,15 @@ class SequenceTagger(LossnetEstimator):
         """Train on sentences, lists of tokens, and their tags, lists of the same lengths.
 
         Args:
-            sentences: the sentences; or a :class:`~lossnet.data.SequenceData`, with tags.
+            sentences: the sentences; or a :class:`~lossnet.data.SequenceData` with tags; or the
+                path of a file that :func:`~lossnet.data.load_sequences` reads, such as CoNLL.
             tags: their tags.
             columns: further columns of every token, by name, such as parts of speech.
-            validation_data: ``(sentences, tags)``, ``(sentences, tags, columns)`` or a
-                SequenceData, for early stopping, in place of a split.
-            unlabelled: sentences without tags, or a SequenceData, for ``infnet`` with
-                ``tune_on="unlabelled"``.
+            validation_data: ``(sentences, tags)``, ``(sentences, tags, columns)``, a
+                SequenceData or a file, for early stopping, in place of a split. Tags that
+                training lacks count as wrong.
+            unlabelled: sentences without tags, or a SequenceData or a file, whose tags are not
+                looked at, for ``infnet`` with ``tune_on="unlabelled"``.
             checkpoint: file that is written during training, to resume from.
             resume_from_checkpoint: go on from ``checkpoint``, which must exist.
         """
@@ -196,18 +213,19 @@ class SequenceTagger(LossnetEstimator):
             method = self._check_settings()
             self._check_resume(checkpoint, resume_from_checkpoint)
             self._check_unlabelled(method, unlabelled is not None)
-            data = _labelled(sentences, tags, columns, "the training data")
+            data = labelled(sentences, tags, columns, "the training data")
             seed = self._seed()
             data, held_out = self._split(data, validation_data, seed)
             vectors = self._vectors()
-            spare = None if unlabelled is None else _sentences(unlabelled)
-            rows = {"validation": held_out, "unlabelled": spare}
-            others = [rows[phase.rows] for phase in method.phases if phase.rows in rows]
+            spare = None if unlabelled is None else sentences_of(unlabelled)
+            others = [] if spare is None else spare.tokens
+            if held_out is not None and any(p.rows == "validation" for p in method.phases):
+                others = [*others, *held_out.tokens]
             self.tags_ = data.tag_names
             self.coder_ = TokenCoder.learn(
                 data.tokens,
                 data.columns,
-                others=[s for part in others if part is not None for s in part.tokens],
+                others=others,
                 vectors=vectors,
                 lowercase=self.lowercase,
                 case=self.case,
@@ -241,9 +259,7 @@ class SequenceTagger(LossnetEstimator):
         self, data: SequenceData, given: Any, seed: int
     ) -> tuple[SequenceData, SequenceData | None]:
         if given is not None:
-            parts = (given,) if isinstance(given, SequenceData) else tuple(given)
-            sentences, tags, columns = (*parts, None, None)[:3]
-            return data, _labelled(sentences, tags, columns, "validation_data")
+            return data, labelled(*validation_parts(given), "validation_data")
         wanted = round(self.validation_fraction * len(data))
         if wanted < 1 or len(data) - wanted < 1:
             return data, None
@@ -303,7 +319,13 @@ class SequenceTagger(LossnetEstimator):
             models.append(model(backward=True))
         if self.global_energy == "both+words":
             models += [model(words=self.table_), model(words=self.table_, backward=True)]
-        return TotalEnergy([chain, *models], [1.0, *[self.global_weight] * len(models)])
+        shares = [1.0, 1.0, self.words_weight, self.words_weight][: len(models)]
+        return TotalEnergy([chain, *models], [1.0, *(self.global_weight * s for s in shares)])
+
+    def _prepared(self) -> tuple[Method, Mapping[str, nn.Module]]:
+        if self.pretrain_global and "energy" in self.nets_:
+            return with_pretraining(self.method_, self.nets_)
+        return self.method_, self.nets_
 
     def _score(self, source: SentenceSource, data: SequenceData, by: Proposal) -> float:
         assert data.tags is not None
@@ -328,10 +350,21 @@ class SequenceTagger(LossnetEstimator):
 
     def _unseen(self, sentences: Any, columns: Columns | None) -> SequenceData:
         check_is_fitted(self, "nets_")
-        return _sentences(sentences, columns=columns)
+        if not isinstance(sentences, str | Path):
+            return sentences_of(sentences, columns=columns)
+        bare = sentences_of(sentences, columns=columns, tagged=False)
+        # A column more than the model knows: the file has tags, which are not looked at.
+        more = len(bare.columns) > len(self.coder_.columns)
+        return sentences_of(sentences) if more else bare
 
     def predict(self, sentences: Any, *, columns: Columns | None = None) -> list[list[str]]:
-        """The tags of every sentence."""
+        """The tags of every sentence.
+
+        Args:
+            sentences: lists of tokens, a :class:`~lossnet.data.SequenceData`, or a file with or
+                without tags.
+            columns: the further columns the model was trained with, by name.
+        """
         data = self._unseen(sentences, columns)
         return self._names(self._proposal(), self._source(data), data)
 
@@ -357,8 +390,14 @@ class SequenceTagger(LossnetEstimator):
         return [spans(tags) for tags in self.predict(sentences, columns=columns)]
 
     def score(self, sentences: Any, tags: Any = None, *, columns: Columns | None = None) -> float:
-        """The metric on sentences and their tags."""
-        data = _labelled(sentences, tags, columns, "the data to score")
+        """The metric on sentences and their tags; tags that training lacked count as wrong.
+
+        Args:
+            sentences: as in :meth:`fit`.
+            tags: their tags.
+            columns: as in :meth:`predict`.
+        """
+        data = labelled(sentences, tags, columns, "the data to score")
         check_is_fitted(self, "nets_")
         return self._score(self._source(data), data, self._proposal())
 
@@ -378,16 +417,3 @@ class SequenceTagger(LossnetEstimator):
         self.refine_steps_, self.refined_as_ = facts["refine_steps"], facts["refined_as"]
         self.tags_ = list(facts["labels"]["tags"])
         self.table_ = tensors["words"]
-
-
-def _sentences(sentences: Any, tags: Any = None, *, columns: Columns | None = None) -> SequenceData:
-    if isinstance(sentences, SequenceData):
-        return sentences
-    return SequenceData(sentences, tags, dict(columns or {}))
-
-
-def _labelled(sentences: Any, tags: Any, columns: Columns | None, what: str) -> SequenceData:
-    data = _sentences(sentences, tags, columns=columns)
-    if data.tags is None:
-        raise DataError(f"{what} has no tags; give a list of tags for every sentence")
-    return data

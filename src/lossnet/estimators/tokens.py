@@ -122,6 +122,12 @@ class TokenCoder:
                 f"the column {missing[0]!r} is missing; the model was trained with it: give "
                 "columns={...}"
             )
+        if more := [name for name in columns if name not in self.columns]:
+            known = ", ".join(map(repr, self.columns)) or "none"
+            raise DataError(
+                f"the column {more[0]!r} is given, and the model was trained without it (its "
+                f"columns: {known}); leave it out"
+            )
         parts = {
             name: np.array([table.get(value, UNKNOWN) for value in columns[name]], dtype=np.int64)
             for name, table in self.columns.items()

@@ -1,0 +1,29 @@
+"""Timing of jobs beside each other."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+
+def measure(
+    jobs: dict[str, Callable[[], None]],
+    repeats: int,
+    *,
+    pick: Callable[[Sequence[float]], float] = statistics.median,
+) -> dict[str, float]:
+    """Seconds of each job, their runs interleaved: the median, or what ``pick`` takes.
+
+    Interleaved, so that what else the machine does falls on all of them. On a busy machine
+    ``pick=min`` comes closest to what a job costs by itself.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in jobs}
+    for job in jobs.values():
+        job()
+    for _ in range(repeats):
+        for name, job in jobs.items():
+            began = time.perf_counter()
+            job()
+            seconds[name].append(time.perf_counter() - began)
+    return {name: pick(values) for name, values in seconds.items()}

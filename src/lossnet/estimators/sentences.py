@@ -1,0 +1,58 @@
+"""Sentences as users give them: lists, a SequenceData, or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lossnet.data.conll import ConllFormat
+from lossnet.data.sequence_folders import load_sequences
+from lossnet.data.sequences import SequenceData
+from lossnet.errors import DataError
+
+Columns = Mapping[str, list[list[str]]]
+_BARE = ConllFormat(tag_column=None)
+
+
+def sentences_of(
+    sentences: Any, tags: Any = None, *, columns: Columns | None = None, tagged: bool = True
+) -> SequenceData:
+    """Sentences as given in memory, or of a file; ``tagged`` says that its last column is tags."""
+    whole = isinstance(sentences, SequenceData | str | Path)
+    if whole and (tags is not None or columns):
+        raise DataError(
+            f"{'columns' if columns else 'tags'} are given beside a {type(sentences).__name__}, "
+            "which holds its own; leave them out"
+        )
+    if isinstance(sentences, SequenceData):
+        return sentences
+    if isinstance(sentences, str | Path):
+        if not Path(sentences).expanduser().exists():
+            raise DataError(
+                f"{str(sentences)!r} is a string, and no file of that name; give a list of lists "
+                "of tokens, or a file"
+            )
+        return load_sequences(sentences, conll=ConllFormat() if tagged else _BARE)
+    return SequenceData(sentences, tags, dict(columns or {}))
+
+
+def validation_parts(given: Any) -> tuple[Any, Any, Any]:
+    """Sentences, tags and columns of validation data."""
+    if isinstance(given, SequenceData | str | Path):
+        return given, None, None
+    if not isinstance(given, tuple | list) or len(given) not in (2, 3):
+        raise DataError(
+            f"validation_data is a {type(given).__name__}; give (sentences, tags), (sentences, "
+            "tags, columns), a SequenceData or a file"
+        )
+    sentences, tags, *more = given
+    return sentences, tags, more[0] if more else None
+
+
+def labelled(sentences: Any, tags: Any, columns: Columns | None, what: str) -> SequenceData:
+    """Sentences with tags; an error that names ``what`` where there are none."""
+    data = sentences_of(sentences, tags, columns=columns)
+    if data.tags is None:
+        raise DataError(f"{what} has no tags; give a list of tags for every sentence")
+    return data
