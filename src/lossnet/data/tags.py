@@ -63,7 +63,7 @@ def spans(tags: Sequence[str], scheme: str | None = None, *, strict: bool = Fals
         _check_scheme(scheme, (*SCHEMES, PLAIN))
     elif strict:
         raise SettingError("strict spans need a scheme: " + ", ".join(SCHEMES))
-    parsed = _parse(tags, scheme)
+    parsed = parse_tags(tags, scheme)
     if scheme is None or not strict:
         return _chunks(parsed)
     return [span for span in _chunks(parsed) if _follows(span, parsed, scheme)]
@@ -136,7 +136,7 @@ def detect_scheme(sentences: Iterable[Sequence[str]]) -> str:
     if any(tag[0] in "ES" for tag in names):
         return "BIOES"
     broken = {"IOB2": 0, "IOB1": 0}
-    for parsed in (_parse(tags, None) for tags in listed):
+    for parsed in (parse_tags(tags, None) for tags in listed):
         for span in _chunks(parsed):
             for scheme in broken:
                 broken[scheme] += not _follows(span, parsed, scheme)
@@ -148,7 +148,8 @@ def _check_scheme(scheme: str, known: Sequence[str]) -> None:
         raise unknown("scheme", scheme, known)
 
 
-def _parse(tags: Sequence[str], scheme: str | None) -> list[_Tag]:
+def parse_tags(tags: Sequence[str], scheme: str | None) -> list[_Tag]:
+    """Prefix and type of every tag; a :class:`DataError` where the scheme has no such prefix."""
     allowed = "BIES" if scheme is None else _PREFIXES[scheme]
     parsed = []
     for k, tag in enumerate(tags):

@@ -9,6 +9,7 @@ from typing import Any
 from lossnet.data.conll import ConllFormat
 from lossnet.data.sequence_folders import load_sequences
 from lossnet.data.sequences import SequenceData
+from lossnet.data.tags import PLAIN, detect_scheme
 from lossnet.errors import DataError
 
 Columns = Mapping[str, list[list[str]]]
@@ -56,3 +57,11 @@ def labelled(sentences: Any, tags: Any, columns: Columns | None, what: str) -> S
     if data.tags is None:
         raise DataError(f"{what} has no tags; give a list of tags for every sentence")
     return data
+
+
+def scheme_of(data: SequenceData) -> str:
+    """The scheme that the tags show; ``"plain"`` where some have a prefix and others have none."""
+    try:
+        return detect_scheme(data.tags or [])
+    except DataError:
+        return PLAIN

@@ -14,13 +14,21 @@ from torch import Tensor, nn
 
 from lossnet.context import Context, stream_seed
 from lossnet.data.sequences import SequenceData
+from lossnet.data.tag_rules import tag_rules
 from lossnet.data.tags import Span, spans
 from lossnet.data.vectors import WordVectors, read_vectors
 from lossnet.energies import ChainEnergy, Energy, TagLanguageModel, TotalEnergy
 from lossnet.errors import SettingError
 from lossnet.estimators.base import LossnetEstimator
+from lossnet.estimators.decoding import decoder
 from lossnet.estimators.pretraining import with_pretraining
-from lossnet.estimators.sentences import Columns, labelled, sentences_of, validation_parts
+from lossnet.estimators.sentences import (
+    Columns,
+    labelled,
+    scheme_of,
+    sentences_of,
+    validation_parts,
+)
 from lossnet.estimators.settings import check_choice, check_share, check_whole
 from lossnet.estimators.tokens import Coded, TokenCoder, collate
 from lossnet.method import Method
@@ -62,6 +70,9 @@ class SequenceTagger(LossnetEstimator):
         pretrain_global: train them by likelihood on the training tags first, and keep them fixed
             then (Tu & Gimpel 2018); otherwise they are trained with the chain, as in paper 003.
         energy_dropout: dropout of the loss-net; None takes ``dropout``.
+        follow_scheme: where the training tags are IOB2 or BIOES, predict the likeliest sequence
+            that keeps to it, found by Viterbi's algorithm on the tokens' probabilities; False
+            takes the likeliest tag of every token, which may leave an ``I-`` without a ``B-``.
         metric: what early stopping watches and ``score`` gives: ``"accuracy"`` of tokens,
             ``"span-f1"`` as conlleval counts spans, an ``I-`` without a ``B-`` beginning one, or
             ``"strict-span-f1"``, where it begins none.
@@ -80,6 +91,8 @@ class SequenceTagger(LossnetEstimator):
         method_: the assembled :class:`~lossnet.Method`.
         nets_: the trained nets by name.
         tags_: names of the tags, sorted.
+        scheme_: the scheme that the training tags follow: ``"IOB1"``, ``"IOB2"``, ``"BIOES"`` or
+            ``"plain"``.
         coder_: the tables that turn tokens into numbers.
         history_: a row for each epoch.
 
@@ -109,6 +122,7 @@ class SequenceTagger(LossnetEstimator):
         words_weight: float = 1.0,
         pretrain_global: bool = False,
         energy_dropout: float | None = None,
+        follow_scheme: bool = True,
         metric: Literal["accuracy", "span-f1", "strict-span-f1"] = "accuracy",
         validation_fraction: float = 0.15,
         batch_size: int = 32,
@@ -135,6 +149,7 @@ class SequenceTagger(LossnetEstimator):
         self.words_weight = words_weight
         self.pretrain_global = pretrain_global
         self.energy_dropout = energy_dropout
+        self.follow_scheme = follow_scheme
         self.metric = metric
         self.validation_fraction = validation_fraction
         self.batch_size = batch_size
@@ -147,6 +162,7 @@ class SequenceTagger(LossnetEstimator):
 
     coder_: TokenCoder
     tags_: list[str]
+    scheme_: str
 
     # Settings --------------------------------------------------------------------------------
 
@@ -221,7 +237,7 @@ class SequenceTagger(LossnetEstimator):
             others = [] if spare is None else spare.tokens
             if held_out is not None and any(p.rows == "validation" for p in method.phases):
                 others = [*others, *held_out.tokens]
-            self.tags_ = data.tag_names
+            self.tags_, self.scheme_ = data.tag_names, scheme_of(data)
             self.coder_ = TokenCoder.learn(
                 data.tokens,
                 data.columns,
@@ -334,13 +350,15 @@ class SequenceTagger(LossnetEstimator):
     # Predicting ------------------------------------------------------------------------------
 
     def _names(self, by: Proposal, source: SentenceSource, data: SequenceData) -> list[list[str]]:
-        outputs = self._outputs(best_output(by, self.nets_), source, data)
-        return [[self.tags_[tag] for tag in row.argmax(-1)] for row in outputs]
+        rules = tag_rules(self.tags_, self.scheme_) if self.follow_scheme else None
+        decode = decoder(best_output(by, self.nets_), rules)
+        outputs = self._outputs(decode, source, data)
+        return [[self.tags_[tag] for tag in row] for row in outputs]
 
     def _outputs(
         self, function: Callable[[Context], Tensor], source: SentenceSource, data: SequenceData
     ) -> list[np.ndarray]:
-        """``function`` of every sentence, ``(T, C)`` without padding."""
+        """``function`` of every sentence, without padding."""
         found = [np.empty(0)] * len(data)
         for rows, y in each_batch(function, self.nets_, Categorical(), source, batch_size=256):
             assert isinstance(rows, Tensor)
@@ -408,7 +426,7 @@ class SequenceTagger(LossnetEstimator):
             "coder": self.coder_.to_json(),
             "refine_steps": self.refine_steps_,
             "refined_as": self.refined_as_,
-            "labels": {"tags": self.tags_},
+            "labels": {"tags": self.tags_, "scheme": self.scheme_},
         }
         return {"words": self.table_}, facts
 
@@ -416,4 +434,5 @@ class SequenceTagger(LossnetEstimator):
         self.coder_ = TokenCoder.from_json(facts["coder"])
         self.refine_steps_, self.refined_as_ = facts["refine_steps"], facts["refined_as"]
         self.tags_ = list(facts["labels"]["tags"])
+        self.scheme_ = str(facts["labels"]["scheme"])
         self.table_ = tensors["words"]
