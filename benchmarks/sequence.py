@@ -63,7 +63,7 @@ TASKS = {
         "oct27.dev",
         {"oct27": "oct27.test", "daily547": "daily547.conll"},
         "accuracy",
-        {"hidden": 100, "dropout": 0.5, "max_epochs": 40, "patience": 8},
+        {"hidden": 100, "dropout": 0.5, "chars": False, "max_epochs": 40, "patience": 8},
         tuple(row for row in ROWS if row != "implicit-ssvm"),
     ),
     "wnut17": Task(

@@ -34,7 +34,14 @@ def corpus(count: int, seed: int = 0) -> SequenceData:
 
 
 TRAIN, TEST = corpus(80), corpus(40, seed=1)
-SMALL = {"hidden": 12, "word_width": 12, "batch_size": 8, "dropout": 0.0, "random_state": 0}
+SMALL = {
+    "chars": False,
+    "hidden": 12,
+    "word_width": 12,
+    "batch_size": 8,
+    "dropout": 0.0,
+    "random_state": 0,
+}
 
 
 def tagger(method: str = "cross-entropy", **settings) -> SequenceTagger:

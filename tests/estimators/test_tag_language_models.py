@@ -17,7 +17,7 @@ TAGS = [["X" if (t + n) % 2 else "Y" for t in range(len(s))] for n, s in enumera
 
 def tagger(**settings) -> SequenceTagger:
     standard = {"hidden": 8, "word_width": 6, "batch_size": 8, "max_epochs": 3, "random_state": 0}
-    standard |= {"global_energy": "both+words", "pretrain_global": True}
+    standard |= {"global_energy": "both+words", "pretrain_global": True, "chars": False}
     return SequenceTagger("infnet-plus", **{**standard, **settings})
 
 

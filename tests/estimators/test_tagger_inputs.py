@@ -19,6 +19,7 @@ TAGS = [["B-PER", "I-PER", "O", "B-LOC"], ["B-LOC", "O"], ["B-PER", "I-PER"]] * 
 
 def tagger(method: str = "cross-entropy", **settings) -> SequenceTagger:
     small = {"hidden": 6, "word_width": 6, "batch_size": 8, "max_epochs": 1, "random_state": 0}
+    small |= {"dropout": 0.3, "chars": False}
     return SequenceTagger(method, **{**small, **settings})
 
 

@@ -43,6 +43,13 @@ from lossnet.training.sentences import SentenceSource
 #: Tag language models beside the chain: paper 003's GE(a), GE(b) and GE(c).
 GLOBAL_ENERGIES = ("forward", "both", "both+words")
 
+#: Parameters of the recipes that tags want otherwise, by method. The cost-augmented net is told the
+#: truth by its cost alone: with cross-entropy besides it stays where it hardly teaches the chain.
+TAGGING_DEFAULTS: dict[str, dict[str, Any]] = {
+    "infnet-plus": {"energy_weight": 0.3, "energy_lr": 1e-3, "augmented_xent_weight": 0.0},
+    "infnet": {"energy_weight": 0.3, "energy_lr": 1e-3},
+}
+
 
 class SequenceTagger(LossnetEstimator):
     """A BiLSTM tagger trained with a learned loss.
@@ -51,7 +58,7 @@ class SequenceTagger(LossnetEstimator):
         method: a name that ``lossnet methods`` lists, or a :class:`~lossnet.Method`.
         method_params: parameters of the named method in place of its defaults; each can also
             be set as ``method__name``. Methods whose cost is soft F1 take the share of wrong
-            tokens here.
+            tokens here; :data:`TAGGING_DEFAULTS` names what else differs.
         hidden: width of the LSTMs in each direction.
         dropout: share of entries dropped of an LSTM's input and output.
         vectors: a file of pretrained word vectors (GloVe text, word2vec text or binary, npz), or
@@ -109,14 +116,14 @@ class SequenceTagger(LossnetEstimator):
         *,
         method_params: dict[str, Any] | None = None,
         hidden: int = 100,
-        dropout: float = 0.3,
+        dropout: float = 0.5,
         vectors: str | Path | WordVectors | None = None,
         fixed_vectors: bool = False,
         word_width: int = 50,
         lowercase: bool = True,
         min_count: int = 2,
         case: bool = True,
-        chars: bool = False,
+        chars: bool = True,
         global_energy: Literal["forward", "both", "both+words"] | None = None,
         global_weight: float = 1.0,
         words_weight: float = 1.0,
@@ -167,7 +174,8 @@ class SequenceTagger(LossnetEstimator):
     # Settings --------------------------------------------------------------------------------
 
     def _task_defaults(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
-        return {"cost": "token-error"} if recipe.get("cost") == "f1" else {}
+        cost = {"cost": "token-error"} if recipe.get("cost") == "f1" else {}
+        return {**cost, **TAGGING_DEFAULTS.get(str(self.method), {})}
 
     def _metric_name(self) -> str:
         check_choice("metric", self.metric, SEQUENCE_METRICS)

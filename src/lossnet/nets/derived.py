@@ -55,6 +55,9 @@ class Stacked(Derived):
     paper's C x 2C matrix. It starts as relax(10 A(x)), respectively relax(10 A(x) - 5): a sharper
     A(x), blind to y*.
 
+    On classes W and b are held divided by 10. AdamW moves a weight by about its learning rate a
+    step; held as they are, weights of 10 would keep F close to A for a whole training.
+
     Args:
         base: name of the net it stands on.
         labels: number of labels L, or of classes C.
@@ -66,8 +69,8 @@ class Stacked(Derived):
     def __init__(self, base: str, labels: int, *, coupled: bool = False) -> None:
         super().__init__()
         self.base, self.coupled = base, coupled
-        sharp = torch.full((labels,), _SHARPNESS)
-        self.on_output = nn.Parameter(sharp.diag() if coupled else sharp)
+        start = torch.eye(labels) if coupled else torch.full((labels,), _SHARPNESS)
+        self.on_output = nn.Parameter(start)
         self.on_target = nn.Parameter(torch.zeros_like(self.on_output))
         self.bias = nn.Parameter(torch.full((labels,), 0.0 if coupled else -_SHARPNESS / 2))
 
@@ -78,7 +81,7 @@ class Stacked(Derived):
     def forward(self, output: Tensor, target: Tensor) -> Tensor:
         """Logits of the affine map of an output A(x) and the truth, both ``(B, *S)``."""
         if self.coupled:
-            return output @ self.on_output + target @ self.on_target + self.bias
+            return _SHARPNESS * (output @ self.on_output + target @ self.on_target + self.bias)
         return torch.addcmul(self.bias, output, self.on_output).addcmul(target, self.on_target)
 
     def logits(self, context: Context) -> Tensor:
