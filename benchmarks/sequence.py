@@ -63,7 +63,7 @@ TASKS = {
         "oct27.dev",
         {"oct27": "oct27.test", "daily547": "daily547.conll"},
         "accuracy",
-        {"hidden": 100, "dropout": 0.5, "chars": False, "max_epochs": 40, "patience": 8},
+        {"hidden": 100, "dropout": 0.5, "chars": False, "max_epochs": 30, "patience": 6},
         tuple(row for row in ROWS if row != "implicit-ssvm"),
     ),
     "wnut17": Task(
@@ -71,7 +71,7 @@ TASKS = {
         "dev.conll",
         {"test": "test.conll"},
         "span-f1",
-        {"hidden": 100, "dropout": 0.5, "chars": True, "max_epochs": 20, "patience": 5},
+        {"hidden": 100, "dropout": 0.5, "chars": True, "max_epochs": 15, "patience": 4},
         ("cross-entropy", "crf", "infnet-plus", "infnet-plus + GE(c)", "implicit-ssvm"),
     ),
 }
