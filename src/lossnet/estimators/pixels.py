@@ -1,0 +1,132 @@
+"""What :class:`~lossnet.ImageSegmenter` is made of by name, and the checks of its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from lossnet.data.images import ImageData
+from lossnet.energies import ConvolutionalCritic, Energy, ScoreMap
+from lossnet.errors import DataError, SettingError
+from lossnet.estimators.settings import check_choice, check_whole
+from lossnet.method import Method
+from lossnet.nets import FCN, UNet
+
+#: Cross-entropy is a sum over hundreds of pixels, beside which a value between 0 and 1 would count
+#: for nothing: a hundredth of it.
+_SHARE: dict[str, Any] = {"xent_weight": 0.01}
+_REFINED: dict[str, Any] = {**_SHARE, "energy_weight": 1.0, "step_size": 1.0, "predict_steps": 10}
+
+#: Parameters of the recipes that pixels want otherwise, by method. A normalised step of 1 turns
+#: one pixel round, or shares that out over many.
+PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
+    "seal-regression": {**_SHARE, "energy_steps": 1},
+    "seal-regression-s": {**_SHARE, "energy_weight": 1.0, "energy_steps": 1},
+    "seal-static-regression": {**_SHARE, "energy_weight": 1.0},
+    "seal-margin": {**_SHARE, "energy_weight": 1.0},
+    "seal-static-margin": {**_SHARE, "energy_weight": 1.0},
+    "implicit-dvn": _SHARE,
+    "implicit-ssvm": _SHARE,
+    "alen": _REFINED,
+    "aen": _REFINED,
+}
+
+
+def pixel_defaults(method: str, recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """What pixels want otherwise than a recipe's own parameters: soft IoU, and the above."""
+    cost = {"cost": "pixel-iou"} if recipe.get("cost") == "f1" else {}
+    return cost | PIXEL_DEFAULTS.get(method, {})
+
+
+def _unet(channels: int, outputs: int, *, width: int, dropout: float) -> UNet:
+    widths = [max(8, -(-width * n // 16) * 8) for n in (1, 2, 4)]
+    return UNet(channels, outputs, widths=widths, dropout=dropout)
+
+
+def _score_map(
+    channels: int, outputs: int, *, size: tuple[int, int], width: int, dropout: float
+) -> ScoreMap:
+    return ScoreMap(channels, outputs, width=width, dropout=dropout)
+
+
+NETS: dict[str, Callable[..., nn.Module]] = {"fcn": FCN, "unet": _unet}
+ENERGIES: dict[str, Callable[..., Energy]] = {
+    "critic": ConvolutionalCritic,
+    "score-map": _score_map,
+}
+
+
+def energy_for(chosen: str | None, method: Method) -> str:
+    """The energy asked for, or the one that suits the method."""
+    if chosen is not None:
+        return chosen
+    return "score-map" if method.name in ("alen", "aen") else "critic"
+
+
+def check_net(name: str, value: Any, options: Iterable[str | None]) -> None:
+    """Raise unless ``value`` is one of the names or a function that builds a net."""
+    if isinstance(value, nn.Module):
+        raise SettingError(
+            f"{name} is a {type(value).__name__}; give a function that builds one, (channels, "
+            "outputs) -> module: every fit starts from a new net"
+        )
+    if not callable(value) and value not in options:
+        check_choice(name, value, [option for option in options if option is not None])
+
+
+def check_crop(value: Any) -> None:
+    """Raise unless ``value`` is "auto", None, a side or a height and a width."""
+    if value is None or value == "auto":
+        return
+    sides = value if isinstance(value, tuple | list) else (value,)
+    if len(sides) > 2 or not sides:
+        raise SettingError(f"crop is {value!r}; give a side, a height and a width, 'auto' or None")
+    for side in sides:
+        if not isinstance(side, Integral):
+            raise SettingError(
+                f"crop is {value!r}; give a side in pixels, a height and a width, 'auto' or None"
+            )
+        check_whole("crop", side)
+
+
+def crop_of(crop: Any, size: tuple[int, int]) -> tuple[int, int]:
+    """Height and width of a crop of images of that size."""
+    if crop is None:
+        return size
+    if crop == "auto":
+        return -(-3 * size[0] // 4), -(-3 * size[1] // 4)
+    sides = crop if isinstance(crop, tuple | list) else (crop,)
+    height, width = int(sides[0]), int(sides[-1])
+    if height > size[0] or width > size[1]:
+        raise SettingError(
+            f"crop is {height} x {width} and the images are {size[0]} x {size[1]}; give a smaller "
+            "one, or None for whole images"
+        )
+    return height, width
+
+
+def named_classes(classes: Any, data: ImageData) -> list[str]:
+    """The classes' names; an error where a mask has one that was not declared."""
+    if classes is None:
+        classes = data.classes
+    if isinstance(classes, str):
+        raise SettingError(f"classes is {classes!r}; give their number, or a list of their names")
+    if isinstance(classes, Integral):
+        names = [str(number) for number in range(int(classes))]
+    else:
+        names = [str(name) for name in classes]
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise SettingError(f"classes is {classes!r}; give 2 or more, or their names, each once")
+    assert data.masks is not None
+    if data.masks.max() >= len(names):
+        row = int(np.argmax((data.masks >= len(names)).any((1, 2))))
+        raise DataError(
+            f"{data.name}: the mask of image {data.names[row]!r} has the class "
+            f"{data.masks[row].max()}, and there are {len(names)}: {', '.join(names)} (numbered "
+            "from 0); declare it with classes=, or correct the mask"
+        )
+    return names
