@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from lossnet.context import Batch, Context
-    from lossnet.estimators import MultiLabelClassifier, SequenceTagger
+    from lossnet.estimators import ImageSegmenter, MultiLabelClassifier, SequenceTagger
     from lossnet.learned_loss import LearnedLoss
     from lossnet.method import Method, Optimiser, Phase, Update
     from lossnet.objectives import Compare, Compound, Judge, Part
@@ -28,6 +28,7 @@ _HOME = {
     "Compare": "objectives",
     "Compound": "objectives",
     "Context": "context",
+    "ImageSegmenter": "estimators",
     "Judge": "objectives",
     "LearnedLoss": "learned_loss",
     "Method": "method",
@@ -66,6 +67,7 @@ __all__ = [
     "Compare",
     "Compound",
     "Context",
+    "ImageSegmenter",
     "Judge",
     "LearnedLoss",
     "Method",

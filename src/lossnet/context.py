@@ -137,7 +137,7 @@ class Context:
             call = partial(net, self.batch.x)
         return self._cached("logits", name, name in self.training, call)
 
-    def features(self, name: str) -> Tensor:
+    def features(self, name: str) -> Any:
         """What a :class:`~lossnet.nets.Headed` net's head is given, for other heads to share."""
         call = partial(self.nets[name].features, self.batch.x)
         return self._cached("features", name, name in self.training, call)

@@ -62,6 +62,32 @@ def iou(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
     return torch.where(either > 0, 1.0 - both / either.clamp_min(1e-12), torch.zeros_like(either))
 
 
+def class_iou(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+    """1 - the mean soft IoU of the classes on the last axis, for one-hot outputs.
+
+    :func:`iou` of every class by itself; the mean is over the classes that the truth has,
+    background included. Where the mask leaves none, the cost is 0.
+    """
+    y = sparse.dense(y, target.dtype)
+    if mask is not None:
+        counted = mask.unsqueeze(-1).to(target.dtype)
+        y, target = y * counted, target * counted
+    positions = tuple(range(2, y.dim() - 1))
+    both = torch.minimum(y, target).sum(positions)
+    in_target = target.unsqueeze(0).sum(positions)
+    either = y.sum(positions) + in_target - both
+    present = (in_target > 0).to(y.dtype)
+    lost = (1.0 - both / either.clamp_min(1e-12)) * present
+    return lost.sum(-1) / present.sum(-1).clamp_min(1.0)
+
+
+def pixel_iou(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+    """1 - soft IoU of images: :func:`iou` of masks ``(B, H, W)``, whose foreground is 1;
+    :func:`class_iou` of one-hot ones ``(B, H, W, C)``.
+    """
+    return (iou if target.dim() == 3 else class_iou)(y, target, mask)
+
+
 def _overlap(y: Tensor, target: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
     y = sparse.dense(y, target.dtype)
     both = sum_positions(torch.minimum(y, target), mask, lead=2)
@@ -76,6 +102,8 @@ COSTS: dict[str, Cost] = {
     "token-error": token_error,
     "f1": f1,
     "iou": iou,
+    "class-iou": class_iou,
+    "pixel-iou": pixel_iou,
 }
 
 

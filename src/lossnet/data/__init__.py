@@ -1,7 +1,8 @@
 """Readers for the formats users have, and small built-in data sets.
 
 :func:`load` and :func:`load_splits` take a file, a folder or a built-in name;
-:func:`load_sequences` and :func:`load_sequence_splits` read tagged sentences.
+:func:`load_sequences` and :func:`load_sequence_splits` read tagged sentences,
+:func:`load_images` and :func:`load_image_splits` images and their masks.
 """
 
 from lossnet.data.builtin import BUILTIN
@@ -9,6 +10,15 @@ from lossnet.data.conll import ConllFormat, read_conll, write_conll
 from lossnet.data.cora import read_references, tokenise_reference
 from lossnet.data.dataset import MultiLabelData
 from lossnet.data.digits import contradicts, digits_attributes, digits_completion
+from lossnet.data.image_folders import (
+    DamagedImageWarning,
+    ImageSplits,
+    MissingPillowError,
+    load_image_splits,
+    load_images,
+    write_masks,
+)
+from lossnet.data.images import ImageData
 from lossnet.data.ising import Ising, ising
 from lossnet.data.load import load, load_files, load_splits
 from lossnet.data.sequence_folders import SequenceSplits, load_sequence_splits, load_sequences
@@ -19,7 +29,11 @@ from lossnet.data.tags import Span, detect_scheme, from_spans, spans, to_scheme
 __all__ = [
     "BUILTIN",
     "ConllFormat",
+    "DamagedImageWarning",
+    "ImageData",
+    "ImageSplits",
     "Ising",
+    "MissingPillowError",
     "MultiLabelData",
     "SequenceData",
     "SequenceSplits",
@@ -33,6 +47,8 @@ __all__ = [
     "ising",
     "load",
     "load_files",
+    "load_image_splits",
+    "load_images",
     "load_sequence_splits",
     "load_sequences",
     "load_splits",
@@ -42,4 +58,5 @@ __all__ = [
     "to_scheme",
     "tokenise_reference",
     "write_conll",
+    "write_masks",
 ]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lossnet.data.conll import ConllFormat, read_layout
 from lossnet.data.cora import read_references
+from lossnet.data.parts import Parts
 from lossnet.data.sequences import SequenceData
-from lossnet.data.splits import PART_WORDS, PARTS, cut_rows
+from lossnet.data.splits import PART_WORDS, cut_rows
 from lossnet.data.text import extension
 from lossnet.data.utf8 import utf8_text
 from lossnet.errors import DataError
@@ -23,31 +23,8 @@ _XML = re.compile(r"\s*(?:<\?xml\b|<([A-Za-z][\w-]*)>.*</\1>\s*\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class SequenceSplits:
+class SequenceSplits(Parts[SequenceData]):
     """Three parts of one data set; ``validation`` and ``test`` may be None."""
-
-    train: SequenceData
-    validation: SequenceData | None = None
-    test: SequenceData | None = None
-
-    @property
-    def name(self) -> str:
-        """The data set's name."""
-        return self.train.name
-
-    def parts(self) -> Iterator[tuple[str, SequenceData]]:
-        """The parts there are, each with its name."""
-        for part in PARTS:
-            data = getattr(self, part)
-            if data is not None:
-                yield part, data
-
-    def with_validation(self, fraction: float = 0.2, *, seed: int = 0) -> SequenceSplits:
-        """The same, with a validation part cut from the training part where there is none."""
-        if self.validation is not None:
-            return self
-        rest, held = cut_rows(len(self.train), [fraction], seed)
-        return SequenceSplits(self.train.subset(rest), self.train.subset(held), self.test)
 
 
 def split_sentences(data: SequenceData, *, seed: int = 0) -> SequenceSplits:

@@ -2,8 +2,17 @@
 
 from lossnet.energies.base import Energy
 from lossnet.energies.chain import ChainEnergy
+from lossnet.energies.convolution import ConvolutionalCritic, ScoreMap
 from lossnet.energies.label import LabelEnergy
 from lossnet.energies.tag_language import TagLanguageModel
 from lossnet.energies.total import TotalEnergy
 
-__all__ = ["ChainEnergy", "Energy", "LabelEnergy", "TagLanguageModel", "TotalEnergy"]
+__all__ = [
+    "ChainEnergy",
+    "ConvolutionalCritic",
+    "Energy",
+    "LabelEnergy",
+    "ScoreMap",
+    "TagLanguageModel",
+    "TotalEnergy",
+]

@@ -42,7 +42,7 @@ from lossnet.proposals import NetOutput, Proposal
 from lossnet.recipes import SEQUENCE_ONLY
 from lossnet.spaces import Binary, Space
 from lossnet.training import Arrays, predict
-from lossnet.training.predict import over_batches
+from lossnet.training.predict import over_batches, predict_path
 
 _CUT = "predict cuts at the tuned threshold_; the check wants 0.5, and passes with threshold=0.5"
 
@@ -379,18 +379,9 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         For methods that predict by descending on the energy, or with ``refine``.
         """
         check_is_fitted(self, "nets_")
-        descent = self._descent(steps)
-
-        def path(context: Context) -> Tensor:
-            y = descent.path(context)
-            if y.shape[1] == 1:
-                return y[:, 0].transpose(0, 1)
-            best = torch.stack([context.energy(at, descent.energy).argmin(0) for at in y])
-            rows = torch.arange(y.shape[2], device=y.device)
-            return torch.stack([at[one, rows] for at, one in zip(y, best, strict=True)], 1)
-
-        y = over_batches(path, self.nets_, Binary(), self._source(self._rows(X)))
-        outputs: np.ndarray = y.transpose(0, 1).cpu().numpy()
+        source = self._source(self._rows(X))
+        y = predict_path(self._descent(steps), self.nets_, Binary(), source)
+        outputs: np.ndarray = y.cpu().numpy()
         return outputs
 
     def _outputs(self, proposal: Proposal, source: Arrays) -> np.ndarray:

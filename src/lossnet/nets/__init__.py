@@ -1,18 +1,23 @@
 """Task-nets: any ``nn.Module`` from x to logits; these are the ones the estimators build."""
 
 from lossnet.nets.base import Derivation, Derived, Headed
+from lossnet.nets.convolution import FCN, FCNFeatures, FCNHead
 from lossnet.nets.derived import SharedHead, Stacked
 from lossnet.nets.mlp import Dropout, FeatureMLP, LabelHead, LabelMLP
 from lossnet.nets.recurrent import BiLSTM, CharacterCNN, Tagger, TokenFeatures
 from lossnet.nets.tokens import Tokens
+from lossnet.nets.unet import UNet, UNetFeatures
 from lossnet.nets.words import WordTable
 
 __all__ = [
+    "FCN",
     "BiLSTM",
     "CharacterCNN",
     "Derivation",
     "Derived",
     "Dropout",
+    "FCNFeatures",
+    "FCNHead",
     "FeatureMLP",
     "Headed",
     "LabelHead",
@@ -22,5 +27,7 @@ __all__ = [
     "Tagger",
     "TokenFeatures",
     "Tokens",
+    "UNet",
+    "UNetFeatures",
     "WordTable",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from torch import Tensor, nn
 
@@ -21,7 +21,7 @@ class Headed(nn.Module):
 
     features: nn.Module
 
-    def head(self, h: Tensor) -> Tensor:
+    def head(self, h: Any) -> Tensor:
         """Logits ``(B, *S)`` of features."""
         raise NotImplementedError
 

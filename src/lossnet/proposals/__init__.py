@@ -1,6 +1,7 @@
 """Proposals: where candidate outputs come from, in training and in prediction."""
 
 from lossnet.proposals.base import Candidates, Proposal
+from lossnet.proposals.correlated import CorrelatedSamples
 from lossnet.proposals.exact import Minimiser
 from lossnet.proposals.gbi import GBI
 from lossnet.proposals.net import NetOutput, Perturbed, Samples
@@ -10,6 +11,7 @@ from lossnet.proposals.relaxed import RelaxedSamples
 __all__ = [
     "GBI",
     "Candidates",
+    "CorrelatedSamples",
     "Exact",
     "Minimiser",
     "NetOutput",

@@ -15,7 +15,7 @@ from lossnet.contrasts import NCE, Margin, Ranking, Regression
 from lossnet.contrasts.base import Contrast
 from lossnet.errors import unknown
 from lossnet.method import Method, Phase
-from lossnet.proposals import NetOutput, Perturbed, Proposal, Samples
+from lossnet.proposals import CorrelatedSamples, NetOutput, Perturbed, Proposal, Samples
 from lossnet.recipes.parts import energy_update, task_update
 
 
@@ -53,6 +53,13 @@ def _seal(
         weight_decay=weight_decay,
     )
     return Method(name, (Phase((energy, task), name=name),))
+
+
+def _drawn(candidates: str, samples: int, radius: float) -> Proposal:
+    """Discrete samples of the task-net, positions independent or correlated."""
+    if candidates not in ("samples", "correlated"):
+        raise unknown("kind of candidates", candidates, ["samples", "correlated"])
+    return Samples(samples) if candidates == "samples" else CorrelatedSamples(samples, radius)
 
 
 def seal_margin(
@@ -121,9 +128,10 @@ def seal_regression_s(
     energy_weight: float = 3.0,
     xent_weight: float = 1.0,
     cost: str = "f1",
-    candidates: Literal["perturbed", "samples"] = "perturbed",
+    candidates: Literal["perturbed", "samples", "correlated"] = "perturbed",
     samples: int = 10,
     std: float = 1.0,
+    radius: float = 2.0,
     energy_steps: int = 2,
     task_steps: int = 1,
     energy_lr: float = 1e-3,
@@ -133,11 +141,14 @@ def seal_regression_s(
     """SEAL-dynamic, regression on several candidates around the task-net's output.
 
     Σ over the candidates of L_E-regression (paper 000, section 2.3): the output and copies with
-    Gaussian noise on the logits, or with ``candidates="samples"`` discrete samples.
+    Gaussian noise on the logits, or with ``candidates="samples"`` discrete samples; on images
+    with ``"correlated"`` samples whose neighbouring pixels go together, within about ``radius``.
     """
-    if candidates not in ("perturbed", "samples"):
-        raise unknown("kind of candidates", candidates, ["perturbed", "samples"])
-    proposal = Perturbed(samples, std) if candidates == "perturbed" else Samples(samples)
+    if candidates not in ("perturbed", "samples", "correlated"):
+        raise unknown("kind of candidates", candidates, ["perturbed", "samples", "correlated"])
+    proposal: Proposal = Perturbed(samples, std)
+    if candidates != "perturbed":
+        proposal = _drawn(candidates, samples, radius)
     return _seal(
         "seal-regression-s",
         Regression(),
@@ -193,7 +204,9 @@ def seal_ranking(
     *,
     energy_weight: float = 3.0,
     xent_weight: float = 1.0,
+    candidates: Literal["samples", "correlated"] = "samples",
     samples: int = 20,
+    radius: float = 2.0,
     energy_steps: int = 2,
     task_steps: int = 1,
     energy_lr: float = 1e-3,
@@ -203,12 +216,13 @@ def seal_ranking(
     """SEAL-dynamic, plain ranking against the task-net's samples.
 
     L_E = -log exp(-E_0) / Σ_k exp(-E_k)   (paper 001, Eq. 10): E learns how p(y|x) differs from
-    the task-net, -log p(y|x) + log P(y|x; Φ).
+    the task-net, -log p(y|x) + log P(y|x; Φ). ``candidates`` and ``radius`` as in
+    ``seal-regression-s``.
     """
     return _seal(
         "seal-ranking",
         Ranking(),
-        Samples(samples),
+        _drawn(candidates, samples, radius),
         energy_weight=energy_weight,
         xent_weight=xent_weight,
         energy_steps=energy_steps,

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.proposals.base import Proposal
+from lossnet.proposals.gbi import GBI
 from lossnet.spaces import Space
 from lossnet.sparse import dense
 from lossnet.training.source import Source
@@ -47,6 +48,29 @@ def best_output(proposal: Proposal, nets: Mapping[str, nn.Module]) -> Callable[[
         return y[best, torch.arange(y.shape[1], device=y.device)]
 
     return output
+
+
+def predict_path(
+    descent: GBI,
+    nets: Mapping[str, nn.Module],
+    space: Space,
+    source: Source,
+    *,
+    batch_size: int = 512,
+    seed: int = 0,
+) -> Tensor:
+    """What :func:`predict` gives after 0, 1, ... steps of a descent, ``(steps + 1, n, *S)``."""
+
+    def path(context: Context) -> Tensor:
+        y = descent.path(context)
+        if y.shape[1] == 1:
+            return y[:, 0].transpose(0, 1)
+        best = torch.stack([context.energy(at, descent.energy).argmin(0) for at in y])
+        rows = torch.arange(y.shape[2], device=y.device)
+        return torch.stack([at[one, rows] for at, one in zip(y, best, strict=True)], 1)
+
+    y = over_batches(path, nets, space, source, batch_size=batch_size, seed=seed)
+    return y.transpose(0, 1)
 
 
 def over_batches(

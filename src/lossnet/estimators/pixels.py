@@ -1,0 +1,128 @@
+"""What :class:`~lossnet.ImageSegmenter` is made of by name, and the checks of its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from lossnet.data.images import ImageData
+from lossnet.energies import ConvolutionalCritic, Energy, ScoreMap
+from lossnet.errors import DataError, SettingError
+from lossnet.estimators.settings import check_choice, check_whole
+from lossnet.method import Method
+from lossnet.nets import FCN, UNet
+from lossnet.recipes import METHODS, defaults
+
+#: Parameters of the recipes that pixels want otherwise, by method; those of "" are every
+#: method's that has them. Cross-entropy is a sum over hundreds of pixels, beside which a value
+#: between 0 and 1 would count for nothing.
+PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
+    "": {},
+}
+
+
+def with_pixel_defaults(method: Any, params: Any) -> Any:
+    """``params`` and, below them, what pixels want otherwise than the recipe's defaults."""
+    known_method = isinstance(method, str) and method in METHODS
+    if not known_method or not (params is None or isinstance(params, Mapping)):
+        return params
+    known = defaults(method)
+    changed = PIXEL_DEFAULTS[""] | PIXEL_DEFAULTS.get(method, {})
+    own = {key: value for key, value in changed.items() if key in known}
+    if known.get("cost") == "f1":
+        own["cost"] = "pixel-iou"
+    return {**own, **(params or {})}
+
+
+def _unet(channels: int, outputs: int, *, width: int, dropout: float) -> UNet:
+    widths = [max(8, -(-width * n // 16) * 8) for n in (1, 2, 4)]
+    return UNet(channels, outputs, widths=widths, dropout=dropout)
+
+
+def _score_map(
+    channels: int, outputs: int, *, size: tuple[int, int], width: int, dropout: float
+) -> ScoreMap:
+    return ScoreMap(channels, outputs, width=width, dropout=dropout)
+
+
+NETS: dict[str, Callable[..., nn.Module]] = {"fcn": FCN, "unet": _unet}
+ENERGIES: dict[str, Callable[..., Energy]] = {
+    "critic": ConvolutionalCritic,
+    "score-map": _score_map,
+}
+
+
+def energy_for(chosen: str | None, method: Method) -> str:
+    """The energy asked for, or the one that suits the method."""
+    if chosen is not None:
+        return chosen
+    return "score-map" if method.name in ("alen", "aen") else "critic"
+
+
+def check_net(name: str, value: Any, options: Iterable[str | None]) -> None:
+    """Raise unless ``value`` is one of the names or a function that builds a net."""
+    if isinstance(value, nn.Module):
+        raise SettingError(
+            f"{name} is a {type(value).__name__}; give a function that builds one, (channels, "
+            "outputs) -> module: every fit starts from a new net"
+        )
+    if not callable(value) and value not in options:
+        check_choice(name, value, [option for option in options if option is not None])
+
+
+def check_crop(value: Any) -> None:
+    """Raise unless ``value`` is "auto", None, a side or a height and a width."""
+    if value is None or value == "auto":
+        return
+    sides = value if isinstance(value, tuple | list) else (value,)
+    if len(sides) > 2 or not sides:
+        raise SettingError(f"crop is {value!r}; give a side, a height and a width, 'auto' or None")
+    for side in sides:
+        if not isinstance(side, Integral):
+            raise SettingError(
+                f"crop is {value!r}; give a side in pixels, a height and a width, 'auto' or None"
+            )
+        check_whole("crop", side)
+
+
+def crop_of(crop: Any, size: tuple[int, int]) -> tuple[int, int]:
+    """Height and width of a crop of images of that size."""
+    if crop is None:
+        return size
+    if crop == "auto":
+        return -(-3 * size[0] // 4), -(-3 * size[1] // 4)
+    height, width = (crop, crop) if isinstance(crop, Integral) else (crop[0], crop[-1])
+    if height > size[0] or width > size[1]:
+        raise SettingError(
+            f"crop is {height} x {width} and the images are {size[0]} x {size[1]}; give a smaller "
+            "one, or None for whole images"
+        )
+    return int(height), int(width)
+
+
+def named_classes(classes: int | Sequence[str] | None, data: ImageData) -> list[str]:
+    """The classes' names; an error where a mask has one that was not declared."""
+    if classes is None:
+        classes = data.classes
+    if isinstance(classes, str) or (isinstance(classes, Integral) and classes < 2):
+        raise SettingError(f"classes is {classes!r}; give 2 or more, or their names")
+    names = (
+        [str(number) for number in range(classes)]
+        if isinstance(classes, Integral)
+        else [str(name) for name in classes]
+    )
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise SettingError(f"classes are {names}; give two or more, each once")
+    assert data.masks is not None
+    if data.masks.max() >= len(names):
+        row = int(np.argmax((data.masks >= len(names)).any((1, 2))))
+        raise DataError(
+            f"{data.name}: the mask of image {data.names[row]!r} has the class "
+            f"{data.masks[row].max()}, and there are {len(names)}: {', '.join(names)} (numbered "
+            "from 0); declare it with classes=, or correct the mask"
+        )
+    return names

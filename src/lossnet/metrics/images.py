@@ -1,0 +1,135 @@
+"""Metrics of label masks ``(n, H, W)``: integers from 0, which is the background.
+
+A class that neither of two masks has counts as found: its IoU is 1 where it is asked for by
+itself, and it is left out of a mean over classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lossnet.errors import DataError
+
+Masks = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def mean_iou(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> float:
+    """Mean over images of the IoU |A and B| / |A or B|, higher is better.
+
+    With two classes of the foreground; with more, each image counts the mean over the classes that
+    it has in truth or in the prediction, background included.
+
+    >>> mean_iou([[[0, 1, 1]]], [[[0, 0, 1]]])
+    0.5
+    """
+    both, either = _counts(true, predicted, classes, each=True)
+    return float(_over_classes(both, either).mean())
+
+
+def global_iou(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> float:
+    """IoU of all images' pixels taken together, of the foreground or as a mean over classes."""
+    both, either = _counts(true, predicted, classes, each=False)
+    return float(_over_classes(both, either)[0])
+
+
+def class_ious(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> Floats:
+    """IoU of every class, of all images' pixels taken together, ``(classes,)``."""
+    both, either = _counts(true, predicted, classes, each=False)
+    return _ratio(both, either)[0]
+
+
+def image_ious(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> Floats:
+    """What :func:`mean_iou` is the mean of, ``(n,)``."""
+    return _over_classes(*_counts(true, predicted, classes, each=True))
+
+
+def pixel_accuracy(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> float:
+    """Share of pixels whose class is right."""
+    gold, guess = _pair(true, predicted, classes)
+    return float((gold == guess).mean())
+
+
+def _pair(true: ArrayLike, predicted: ArrayLike, classes: int) -> tuple[Masks, Masks]:
+    gold, guess = _masks(true, "true", classes), _masks(predicted, "predicted", classes)
+    if gold.shape != guess.shape:
+        raise DataError(
+            f"the true masks have shape {gold.shape} and the predicted ones {guess.shape}; "
+            "expected the same"
+        )
+    return gold, guess
+
+
+def _masks(given: ArrayLike, what: str, classes: int) -> Masks:
+    masks: Any = np.asarray(given)
+    if masks.ndim != 3 or not masks.size:
+        raise DataError(f"the {what} masks have shape {masks.shape}; expected (n, H, W)")
+    whole = masks.astype(np.int64)
+    if not np.array_equal(whole, masks) or whole.min() < 0 or whole.max() >= classes:
+        raise DataError(
+            f"the {what} masks range from {masks.min()} to {masks.max()}; expected whole numbers "
+            f"from 0 to {classes - 1}: the classes"
+        )
+    return whole
+
+
+def _counts(
+    true: ArrayLike, predicted: ArrayLike, classes: int, *, each: bool
+) -> tuple[Floats, Floats]:
+    """Pixels of each class in both masks, and in either: ``(n or 1, classes)``."""
+    gold, guess = _pair(true, predicted, classes)
+    rows = np.arange(len(gold))[:, None, None] if each else np.zeros((1, 1, 1), dtype=np.int64)
+    size = (len(gold) if each else 1) * classes
+
+    def count(values: Masks, where: Any = True) -> Floats:
+        cells = (rows * classes + values)[np.broadcast_to(where, values.shape)]
+        return np.bincount(cells, minlength=size).reshape(-1, classes).astype(np.float64)
+
+    both = count(gold, gold == guess)
+    return both, count(gold) + count(guess) - both
+
+
+def _ratio(both: Floats, either: Floats) -> Floats:
+    return np.where(either > 0, both / np.maximum(either, 1.0), 1.0)
+
+
+def _over_classes(both: Floats, either: Floats) -> Floats:
+    """The foreground's IoU, or the mean over the classes there are, ``(n,)``."""
+    ratio = _ratio(both, either)
+    if ratio.shape[1] == 2:
+        return ratio[:, 1]
+    present = either > 0
+    total: Floats = (ratio * present).sum(1) / present.sum(1)
+    return total
+
+
+ImageMetric = Callable[[ArrayLike, ArrayLike, int], float]
+
+IMAGE_METRICS: dict[str, ImageMetric] = {
+    "mean-iou": mean_iou,
+    "global-iou": global_iou,
+    "pixel-accuracy": pixel_accuracy,
+}
+
+
+def evaluate_masks(
+    true: ArrayLike, predicted: ArrayLike, classes: int = 2, *, names: list[str] | None = None
+) -> dict[str, float]:
+    """Every metric of :data:`IMAGE_METRICS`, and the IoU of each class.
+
+    Args:
+        true: ``(n, H, W)``.
+        predicted: ``(n, H, W)``.
+        classes: how many classes there are.
+        names: their names; their numbers where None.
+    """
+    if names is not None and len(names) != classes:
+        raise DataError(f"{len(names)} names for {classes} classes; give one each")
+    found = {name: metric(true, predicted, classes) for name, metric in IMAGE_METRICS.items()}
+    each = class_ious(true, predicted, classes)
+    named = names or [str(number) for number in range(classes)]
+    return found | {f"iou of {name}": float(value) for name, value in zip(named, each, strict=True)}
