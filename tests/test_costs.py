@@ -6,6 +6,7 @@ import torch
 from sklearn.metrics import f1_score, hamming_loss, jaccard_score
 
 from lossnet import costs
+from lossnet.costs import pixel_iou
 from lossnet.errors import SettingError
 
 
@@ -159,3 +160,48 @@ def test_costs_by_name() -> None:
     assert costs.get_cost(naive) is naive
     with pytest.raises(SettingError, match="unknown cost 'hammng': did you mean 'hamming'"):
         costs.get_cost("hammng")
+
+
+def hard_iou(a: torch.Tensor, b: torch.Tensor) -> float:
+    either = int((a | b).sum())
+    return 1.0 if either == 0 else int((a & b).sum()) / either
+
+
+def test_soft_iou_of_masks_is_their_iou() -> None:
+    generator = torch.Generator().manual_seed(0)
+    y = torch.rand(4, 3, 5, 6, generator=generator) < 0.4
+    target = torch.rand(3, 5, 6, generator=generator) < 0.4
+    y[0], target[0] = False, False
+    cost = pixel_iou(y, target.float())
+    expected = [[1.0 - hard_iou(a, b) for a, b in zip(k, target, strict=True)] for k in y]
+    torch.testing.assert_close(cost, torch.tensor(expected))
+    assert cost[0, 0] == 0
+
+
+def test_class_iou_is_the_mean_over_the_classes_of_the_truth() -> None:
+    generator = torch.Generator().manual_seed(0)
+    y = torch.randint(0, 3, (4, 3, 5, 6), generator=generator)
+    target = torch.randint(0, 3, (3, 5, 6), generator=generator)
+    target[0] = target[0].clamp_max(1)
+    one_hot = torch.nn.functional.one_hot
+    cost = pixel_iou(one_hot(y, 3).bool(), one_hot(target, 3).float())
+    for k in range(4):
+        for b in range(3):
+            present = target[b].unique()
+            ious = [hard_iou(y[k, b] == c, target[b] == c) for c in present]
+            assert cost[k, b] == pytest.approx(1 - sum(ious) / len(ious), abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (3, 4, 3)])
+def test_pixel_iou_is_differentiable_and_heeds_masks(shape) -> None:
+    torch.manual_seed(0)
+    y = torch.rand(2, 2, *shape, dtype=torch.float64, requires_grad=True)
+    target = torch.rand(2, *shape).round().double()
+    assert torch.autograd.gradcheck(lambda y: pixel_iou(y, target), (y,))
+    mask = torch.ones(2, 3, 4, dtype=torch.bool)
+    torch.testing.assert_close(pixel_iou(y, target, mask), pixel_iou(y, target))
+    mask[1, 2] = False
+    other = y.detach().clone()
+    other[:, 1, 2] = 0.5
+    torch.testing.assert_close(pixel_iou(other, target, mask), pixel_iou(y, target, mask))
+    assert not pixel_iou(y, target, torch.zeros_like(mask)).any()

@@ -6,6 +6,7 @@ import io
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -97,16 +98,9 @@ def write_masks(
     for name, mask in zip(names, masks, strict=True):
         picture = image.fromarray(np.asarray(mask, dtype=np.uint8), mode="P")
         picture.putpalette(palette)
-        held = io.BytesIO()
-        picture.save(held, format="PNG")
-        content = held.getvalue()
         path = Path(folder) / f"{Path(name).name}.png"
-        written.append(write_whole(path, lambda file, content=content: _put(file, content)))
+        written.append(write_whole(path, partial(picture.save, format="PNG")))
     return written
-
-
-def _put(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
 
 
 def _pillow() -> Any:

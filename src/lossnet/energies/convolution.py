@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import convert_conv2d_weight_memory_format
 
 from lossnet import sparse
 from lossnet.energies.base import Energy
@@ -24,7 +25,7 @@ class _ImageEnergy(Energy):
         self.outputs = outputs
         self.features = FCNFeatures(channels, width)
         self.first_of_output = nn.Conv2d(outputs, width, 5, padding=2, bias=False)
-        self.first_of_output.to(memory_format=torch.channels_last)
+        convert_conv2d_weight_memory_format(self.first_of_output, torch.channels_last)
 
     def encode(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """The image's part of the first convolution, ``(B, width, H, W)``."""

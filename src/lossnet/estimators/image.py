@@ -249,7 +249,7 @@ class ImageSegmenter(LossnetEstimator):
                 raise DataError(
                     f"validation_data has {len(pair)} members; give a pair (images, masks)"
                 )
-            return data, self._fitting(_labelled(*pair, "validation_data"))
+            return data, self._fitting(_labelled(pair[0], pair[1], "validation_data"))
         wanted = round(self.validation_fraction * len(data))
         if wanted < 1 or len(data) - wanted < 1:
             return data, None
@@ -361,7 +361,10 @@ class ImageSegmenter(LossnetEstimator):
         average: int,
         axis: int = 0,
     ) -> np.ndarray:
-        """What ``find`` gives for every image's crops, averaged, some images at a time."""
+        """What ``find`` gives for every image's crops, averaged, some images at a time.
+
+        ``axis`` is the one that counts images: 1 where steps come first.
+        """
         pieces = []
         fixed = any(hasattr(self.nets_[name], "size") for name in nets)
         for first in range(0, len(data), _CHUNK):
@@ -372,10 +375,12 @@ class ImageSegmenter(LossnetEstimator):
             source = (
                 FixedCrops(images, crop=part.size) if whole else self._crops(images, count=average)
             )
-            found = find(source).movedim(axis, 0)
-            steps = found.unsqueeze(0) if axis == 0 else found.movedim(0, axis)
-            joined = torch.stack([source.average(one) for one in steps])
-            pieces.append((joined[0] if axis == 0 else joined).cpu().numpy())
+            found = find(source)
+            if axis:
+                found = torch.stack([source.average(step) for step in found])
+            else:
+                found = source.average(found)
+            pieces.append(found.cpu().numpy())
         outputs: np.ndarray = np.concatenate(pieces, axis)
         return outputs
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
 from typing import Any
 
@@ -95,28 +95,28 @@ def crop_of(crop: Any, size: tuple[int, int]) -> tuple[int, int]:
         return size
     if crop == "auto":
         return -(-3 * size[0] // 4), -(-3 * size[1] // 4)
-    height, width = (crop, crop) if isinstance(crop, Integral) else (crop[0], crop[-1])
+    sides = crop if isinstance(crop, tuple | list) else (crop,)
+    height, width = int(sides[0]), int(sides[-1])
     if height > size[0] or width > size[1]:
         raise SettingError(
             f"crop is {height} x {width} and the images are {size[0]} x {size[1]}; give a smaller "
             "one, or None for whole images"
         )
-    return int(height), int(width)
+    return height, width
 
 
-def named_classes(classes: int | Sequence[str] | None, data: ImageData) -> list[str]:
+def named_classes(classes: Any, data: ImageData) -> list[str]:
     """The classes' names; an error where a mask has one that was not declared."""
     if classes is None:
         classes = data.classes
-    if isinstance(classes, str) or (isinstance(classes, Integral) and classes < 2):
-        raise SettingError(f"classes is {classes!r}; give 2 or more, or their names")
-    names = (
-        [str(number) for number in range(classes)]
-        if isinstance(classes, Integral)
-        else [str(name) for name in classes]
-    )
+    if isinstance(classes, str):
+        raise SettingError(f"classes is {classes!r}; give their number, or a list of their names")
+    if isinstance(classes, Integral):
+        names = [str(number) for number in range(int(classes))]
+    else:
+        names = [str(name) for name in classes]
     if len(names) < 2 or len(set(names)) < len(names):
-        raise SettingError(f"classes are {names}; give two or more, each once")
+        raise SettingError(f"classes is {classes!r}; give 2 or more, or their names, each once")
     assert data.masks is not None
     if data.masks.max() >= len(names):
         row = int(np.argmax((data.masks >= len(names)).any((1, 2))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.utils import convert_conv2d_weight_memory_format
 
 from lossnet.nets.base import Headed
 
@@ -36,7 +37,7 @@ class FCNFeatures(nn.Module):
         self.second = nn.Conv2d(width, 2 * width, 5, stride=2, padding=2)
         self.third = nn.Conv2d(2 * width, 2 * width, 5, stride=2, padding=2)
         # A forward pass takes half the time so, and all of it follows the weights' layout.
-        self.to(memory_format=torch.channels_last)
+        convert_conv2d_weight_memory_format(self, torch.channels_last)
 
     def forward(self, x: Tensor) -> Maps:
         """Maps of the whole, the half and the quarter of an image's sides."""
@@ -53,7 +54,7 @@ class FCNHead(nn.Module):
     """Logits of three maps: each scored by a 1 x 1 convolution, the coarser ones enlarged.
 
     s_4 = score(quarter); s_2 = up(s_4) + score(half); s_1 = up(s_2) + score(whole), ``up`` being
-    a 4 x 4 transposed convolution of stride 2 without bias.
+    a 4 x 4 transposed convolution of stride 2 without bias, bilinear interpolation at first.
 
     Args:
         outputs: maps it gives.
@@ -64,10 +65,7 @@ class FCNHead(nn.Module):
     def __init__(self, outputs: int, width: int = 64, *, dropout: float = 0.0) -> None:
         super().__init__()
         self.scores = nn.ModuleList(nn.Conv2d(n * width, outputs, 1) for n in (1, 2, 2))
-        self.ups = nn.ModuleList(
-            nn.ConvTranspose2d(outputs, outputs, 4, stride=2, padding=1, bias=False)
-            for _ in range(2)
-        )
+        self.ups = nn.ModuleList(_enlarger(outputs) for _ in range(2))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, maps: Maps) -> Tensor:
@@ -78,6 +76,15 @@ class FCNHead(nn.Module):
         middle = middle + _enlarged(self.ups[0](coarse), middle)
         fine: Tensor = self.scores[0](whole)
         return fine + _enlarged(self.ups[1](middle), fine)
+
+
+def _enlarger(maps: int) -> nn.ConvTranspose2d:
+    """Twice the size, at first by bilinear interpolation of every map by itself."""
+    up = nn.ConvTranspose2d(maps, maps, 4, stride=2, padding=1, bias=False)
+    tent = torch.tensor([0.25, 0.75, 0.75, 0.25])
+    with torch.no_grad():
+        up.weight.copy_(torch.eye(maps).view(maps, maps, 1, 1) * torch.outer(tent, tent))
+    return up
 
 
 def _enlarged(large: Tensor, like: Tensor) -> Tensor:

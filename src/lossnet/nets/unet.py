@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.utils import convert_conv2d_weight_memory_format
 
 from lossnet.errors import SettingError
 from lossnet.nets.base import Headed
@@ -49,11 +51,10 @@ class UNetFeatures(nn.Module):
         inputs = [channels, *widths[:-1]]
         self.down = nn.ModuleList(_Block(n, w) for n, w in zip(inputs, widths, strict=True))
         self.up = nn.ModuleList(
-            _Block(coarse + fine, fine)
-            for fine, coarse in zip(widths[:-1], widths[1:], strict=True)
+            _Block(coarse + fine, fine) for fine, coarse in itertools.pairwise(widths)
         )
         self.dropout = nn.Dropout(dropout)
-        self.to(memory_format=torch.channels_last)
+        convert_conv2d_weight_memory_format(self, torch.channels_last)
 
     def forward(self, x: Tensor) -> Tensor:
         """Maps ``(B, widths[0], H, W)``."""

@@ -1,0 +1,203 @@
+"""Images in memory, in npz files and in folders of pictures; damaged and ill-fitting ones."""
+
+import numpy as np
+import pytest
+
+from lossnet.data import (
+    DamagedImageWarning,
+    ImageData,
+    load_image_splits,
+    load_images,
+    write_masks,
+)
+from lossnet.errors import DataError
+
+RNG = np.random.default_rng(0)
+IMAGES = RNG.integers(0, 256, (5, 4, 6, 3), dtype=np.uint8)
+MASKS = RNG.integers(0, 3, (5, 4, 6))
+image = pytest.importorskip("PIL.Image")
+
+
+def put(folder, names=None, *, images=IMAGES, masks=MASKS, scale: int = 1) -> list[str]:
+    """Pictures in images/ and masks/."""
+    names = names or [f"p{k}" for k in range(len(images))]
+    for kind, arrays in (("images", images), ("masks", masks * scale)):
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+        for name, array in zip(names, arrays, strict=True):
+            image.fromarray(np.asarray(array, dtype=np.uint8)).save(folder / kind / f"{name}.png")
+    return names
+
+
+def test_arrays_are_kept_as_they_are() -> None:
+    data = ImageData(IMAGES, MASKS)
+    assert (len(data), data.size, data.channels, data.classes) == (5, (4, 6), 3, 3)
+    np.testing.assert_allclose(data.floats(), IMAGES / 255.0, atol=1e-7)
+    assert data.subset([3, 1]).names == ["3", "1"]
+    np.testing.assert_array_equal(data.subset([3, 1]).masks, MASKS[[3, 1]])
+    assert data.checksum() == ImageData(IMAGES, MASKS).checksum()
+    assert data.checksum() != ImageData(IMAGES, MASKS * 0).checksum()
+    grey = ImageData(IMAGES[..., 0] / 7.0)
+    assert grey.channels == 1
+    assert grey.images.dtype == np.float32
+    assert ImageData(IMAGES, MASKS > 0).classes == 2
+
+
+@pytest.mark.parametrize(
+    ("images", "masks", "message"),
+    [
+        (np.zeros((2, 3)), None, r"images have shape \(2, 3\); expected"),
+        (np.zeros((0, 3, 3)), None, r"images have shape \(0, 3, 3\)"),
+        (np.full((1, 2, 2), np.nan), None, "image '0' holds NaN or infinity"),
+        (np.zeros((1, 2, 2)), np.full((1, 2, 2), -1), "mask '0' has -1 at row 0, column 0"),
+        (np.zeros((1, 2, 2)), np.full((1, 2, 2), 0.5), "mask '0' has 0.5"),
+        (np.zeros((1, 2, 2)), np.zeros((1, 2, 2, 1)), r"masks have shape \(1, 2, 2, 1\)"),
+        ([np.zeros((2, 2)), np.zeros((3, 2))], None, r"image '1' has shape \(3, 2\) and '0'"),
+        (np.full((1, 2, 2), "a"), None, "images have dtype"),
+    ],
+)
+def test_bad_arrays(images, masks, message) -> None:
+    with pytest.raises(DataError, match=message):
+        ImageData(images, masks)
+
+
+def test_names_are_one_each() -> None:
+    with pytest.raises(DataError, match="5 images and 1 names"):
+        ImageData(IMAGES, names=["a"])
+
+
+def test_npz(tmp_path) -> None:
+    np.savez(tmp_path / "a.npz", images=IMAGES, labels=MASKS)
+    data = load_images(tmp_path / "a.npz")
+    np.testing.assert_array_equal(data.masks, MASKS)
+    np.savez(tmp_path / "b.npz", train_images=IMAGES, train_masks=MASKS, val_images=IMAGES[:2])
+    splits = load_image_splits(tmp_path / "b.npz")
+    assert len(splits.train) == 5
+    assert splits.validation is not None
+    assert splits.validation.masks is None
+    assert splits.test is None
+    assert len(load_images(tmp_path / "b.npz")) == 7
+    assert load_images(tmp_path / "b.npz").masks is None
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"X": IMAGES}, "has the keys X; expected images and masks"),
+        ({"train_masks": MASKS}, "has the keys train_masks"),
+        ({"images": IMAGES, "test_images": IMAGES}, "with and without a part"),
+        ({"test_images": IMAGES}, "no training part; it has test"),
+    ],
+)
+def test_bad_npz(tmp_path, arrays, message) -> None:
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(DataError, match=message):
+        load_image_splits(tmp_path / "a.npz")
+    (tmp_path / "b.npz").write_bytes(b"no archive")
+    with pytest.raises(DataError, match=r"b.npz is not a whole .npz file"):
+        load_images(tmp_path / "b.npz")
+
+
+def test_a_folder_of_pairs(tmp_path) -> None:
+    names = put(tmp_path)
+    data = load_images(tmp_path)
+    assert data.names == names
+    np.testing.assert_array_equal(data.images, IMAGES)
+    np.testing.assert_array_equal(data.masks, MASKS)
+    parts = load_image_splits(tmp_path)
+    assert [len(part) for _, part in parts.parts()] == [3, 1, 1]
+
+
+def test_masks_beside_their_images(tmp_path) -> None:
+    for k in range(3):
+        image.fromarray(IMAGES[k]).save(tmp_path / f"p{k}.png")
+        image.fromarray(MASKS[k].astype(np.uint8)).save(tmp_path / f"p{k}_mask.png")
+    data = load_images(tmp_path)
+    assert data.names == ["p0", "p1", "p2"]
+    np.testing.assert_array_equal(data.masks, MASKS[:3])
+
+
+def test_parts_in_folders(tmp_path) -> None:
+    put(tmp_path / "train")
+    put(tmp_path / "val", images=IMAGES[:2], masks=MASKS[:2])
+    splits = load_image_splits(tmp_path)
+    assert [(part, len(data)) for part, data in splits.parts()] == [("train", 5), ("validation", 2)]
+    assert len(load_images(tmp_path)) == 7
+
+
+def test_masks_of_0_and_255_are_two_classes(tmp_path) -> None:
+    put(tmp_path, masks=(MASKS > 0).astype(int), scale=255)
+    data = load_images(tmp_path)
+    np.testing.assert_array_equal(data.masks, MASKS > 0)
+    assert data.notes == ["masks hold 0 and 255, taken as the classes 0 and 1"]
+
+
+def test_images_without_masks(tmp_path) -> None:
+    put(tmp_path)
+    assert load_images(tmp_path / "images").masks is None
+
+
+def test_written_masks_are_read_again(tmp_path) -> None:
+    names = put(tmp_path)
+    for path in (tmp_path / "masks").iterdir():
+        path.unlink()
+    written = write_masks(tmp_path / "masks", MASKS, names)
+    assert [path.name for path in written] == [f"{name}.png" for name in names]
+    np.testing.assert_array_equal(load_images(tmp_path).masks, MASKS)
+
+
+def test_a_damaged_picture_is_named_and_the_rest_kept(tmp_path) -> None:
+    put(tmp_path)
+    file = tmp_path / "images" / "p2.png"
+    file.write_bytes(file.read_bytes()[:60])
+    with pytest.warns(DamagedImageWarning, match=r"p2.png cannot be read .*left out"):
+        data = load_images(tmp_path)
+    assert data.names == ["p0", "p1", "p3", "p4"]
+    np.testing.assert_array_equal(data.masks, MASKS[[0, 1, 3, 4]])
+    assert "p2.png" in data.notes[0]
+
+
+def test_nothing_but_damaged_pictures(tmp_path) -> None:
+    (tmp_path / "a.png").write_bytes(b"no picture")
+    with (
+        pytest.warns(DamagedImageWarning),
+        pytest.raises(DataError, match="no picture of .* can be read"),
+    ):
+        load_images(tmp_path)
+
+
+def test_a_mask_of_another_size_names_the_pair(tmp_path) -> None:
+    put(tmp_path)
+    image.fromarray(np.zeros((3, 6), np.uint8)).save(tmp_path / "masks" / "p1.png")
+    with pytest.raises(DataError, match=r"p1.png is 4 x 6 and .*masks.p1.png 3 x 6"):
+        load_images(tmp_path)
+    data = load_images(tmp_path, size=(8, 8))
+    assert data.size == (8, 8)
+    assert set(np.unique(data.masks)) <= {0, 1, 2}
+
+
+def test_bad_folders(tmp_path) -> None:
+    with pytest.raises(DataError, match="does not exist"):
+        load_images(tmp_path / "nowhere")
+    with pytest.raises(DataError, match="holds no pictures"):
+        load_images(tmp_path)
+    put(tmp_path)
+    (tmp_path / "masks" / "p3.png").unlink()
+    with pytest.raises(DataError, match="'p3' has no mask"):
+        load_images(tmp_path)
+    image.fromarray(IMAGES[3]).save(tmp_path / "masks" / "p3.png")
+    with pytest.raises(DataError, match=r"p3.png is a mask in colours \(mode RGB\)"):
+        load_images(tmp_path)
+    image.fromarray(IMAGES[3]).save(tmp_path / "images" / "p3.bmp")
+    with pytest.raises(DataError, match=r"p3.bmp and p3.png; keep one"):
+        load_images(tmp_path)
+
+
+def test_pictures_of_several_sizes_and_kinds(tmp_path) -> None:
+    put(tmp_path)
+    image.fromarray(IMAGES[0, ..., 0]).save(tmp_path / "images" / "p0.png")
+    assert load_images(tmp_path).channels == 3
+    for kind, array in (("images", IMAGES[1, :3]), ("masks", MASKS[1, :3].astype(np.uint8))):
+        image.fromarray(array).save(tmp_path / kind / "p1.png")
+    with pytest.raises(DataError, match=r"image 'p1' has shape \(3, 6, 3\) and 'p0'"):
+        load_images(tmp_path)
+    assert load_images(tmp_path, size=(4, 4)).images.shape == (5, 4, 4, 3)
