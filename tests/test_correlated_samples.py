@@ -78,7 +78,7 @@ def test_smooth_noise_has_unit_variance_at_the_edges_too() -> None:
 
 def test_they_serve_ranking_but_not_nce() -> None:
     Update("energy", Compare(Ranking(), CorrelatedSamples()), gradient=Direct())
-    with pytest.raises(SettingError, match="NCE needs log q .* CorrelatedSamples has none"):
+    with pytest.raises(SettingError, match=r"NCE needs log q .* CorrelatedSamples has none"):
         Update("energy", Compare(NCE(), CorrelatedSamples()), gradient=Direct())
 
 

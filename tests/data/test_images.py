@@ -160,7 +160,7 @@ def test_nothing_but_damaged_pictures(tmp_path) -> None:
     (tmp_path / "a.png").write_bytes(b"no picture")
     with (
         pytest.warns(DamagedImageWarning),
-        pytest.raises(DataError, match="no picture of .* can be read"),
+        pytest.raises(DataError, match=r"no picture of .* can be read"),
     ):
         load_images(tmp_path)
 

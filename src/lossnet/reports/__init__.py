@@ -6,6 +6,7 @@ from lossnet.reports.inference import InferenceGap, inference_gap, refinement_cu
 from lossnet.reports.inference_training import draw_inference_training
 from lossnet.reports.page import MissingMatplotlibError
 from lossnet.reports.pictures import draw_completions, draw_demo, draw_label_sets
+from lossnet.reports.segmentation import draw_refinement_frames, draw_segmentation
 from lossnet.reports.store import DamagedResultWarning, Run, find, has, path_of, record
 from lossnet.reports.tables import summarise, table
 
@@ -20,6 +21,8 @@ __all__ = [
     "draw_inference_training",
     "draw_label_sets",
     "draw_refinement",
+    "draw_refinement_frames",
+    "draw_segmentation",
     "draw_training_speed",
     "find",
     "has",

@@ -92,10 +92,15 @@ class Page:
         shape = "round,pad=0,rounding_size=0.05"
         self.axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, **style))
 
-    def image(self, x: float, y: float, size: float, pixels: ArrayLike, *, vmax: float) -> None:
-        """A grey picture, dark on white from 0 to ``vmax``, in a thin frame."""
+    def image(
+        self, x: float, y: float, size: float, pixels: ArrayLike, *, vmax: float = 1.0
+    ) -> float:
+        """A picture in a thin frame, upper left corner at (x, y); returns its height.
+
+        Pixels (H, W) are grey, dark on white from 0 to ``vmax``; (H, W, 3) colours from 0 to 1.
+        """
         array = np.asarray(pixels, dtype=float)
-        height = size * array.shape[0] / array.shape[1]
+        height = float(size * array.shape[0] / array.shape[1])
         self.axes.imshow(
             array,
             extent=(x, x + size, y + height, y),
@@ -109,6 +114,7 @@ class Page:
         ends = [(y, y), (y + height, y + height), (y, y + height), (y, y + height)]
         for xs, ys in zip(edge, ends, strict=True):
             self.line(xs, ys, color="#c8c8c8", linewidth=0.6)
+        return height
 
     def save(self, path: str | Path, width: float, height: float) -> Path:
         """Cut the page to ``width`` by ``height`` and write it."""

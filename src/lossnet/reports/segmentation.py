@@ -1,0 +1,159 @@
+"""Pictures of segmented images: methods side by side, and a refinement step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnet.data.image_folders import COLOURS
+from lossnet.data.images import ImageData
+from lossnet.errors import DataError, SettingError, unknown
+from lossnet.metrics.images import image_ious
+from lossnet.reports.page import GREY, Page
+
+CELL = 0.9
+"""Width of an image."""
+GAP = 0.08
+MARGIN = 0.25
+CAPTION = 0.2
+"""Height of the line below an image."""
+
+
+def draw_segmentation(
+    images: ArrayLike,
+    truths: ArrayLike,
+    predictions: Mapping[str, ArrayLike],
+    path: str | Path,
+    *,
+    classes: int = 2,
+    by: str | None = None,
+    worst: int = 3,
+    best: int = 3,
+    title: str = "",
+) -> Path:
+    """A grid: the image, its truth and each method's mask, with their IoU.
+
+    Args:
+        images: (n, H, W) or (n, H, W, 3), uint8 or from 0 to 1.
+        truths: masks (n, H, W).
+        predictions: method name to masks (n, H, W), in the order of the columns.
+        path: the picture to write; its suffix is the format.
+        classes: how many classes there are.
+        by: the method whose worst and best images are shown; the last where None.
+        worst: how many of the images of lowest IoU, the lowest first.
+        best: how many of the images of highest IoU, the highest last.
+        title: above the picture.
+    """
+    data = ImageData(images, truths)  # type: ignore[arg-type]
+    if not predictions:
+        raise DataError("no predictions to draw; give at least one method's masks")
+    by = list(predictions)[-1] if by is None else by
+    if by not in predictions:
+        raise unknown("method", by, predictions)
+    if min(worst, best) < 0 or worst + best < 1:
+        raise SettingError(f"worst is {worst} and best {best}; give 0 or more, and one at least")
+    ious = {name: image_ious(truths, masks, classes) for name, masks in predictions.items()}
+    order = np.argsort(ious[by], kind="stable").tolist()
+    shown = order if worst + best >= len(order) else order[:worst] + order[len(order) - best :]
+    columns: list[tuple[str, Any, Any]] = [
+        ("image", _pictures(data), None),
+        ("truth", _coloured(truths, classes), None),
+    ]
+    columns += [
+        (name, _coloured(masks, classes), ious[name]) for name, masks in predictions.items()
+    ]
+    return _grid(columns, shown, path, title)
+
+
+def draw_refinement_frames(
+    images: ArrayLike,
+    truths: ArrayLike,
+    frames: ArrayLike,
+    path: str | Path,
+    *,
+    steps: Sequence[int] | None = None,
+    classes: int = 2,
+    title: str = "",
+) -> Path:
+    """A refinement from start to end: the image, its output after some steps, its truth.
+
+    Args:
+        images: (n, H, W) or (n, H, W, 3); every one is a row, so give a few.
+        truths: masks (n, H, W).
+        frames: what :meth:`ImageSegmenter.refinement_path` gives, (steps + 1, n, H, W) or with
+            more than two classes (steps + 1, n, H, W, C).
+        path: the picture to write; its suffix is the format.
+        steps: after how many steps; eight from the first to the last where None.
+        classes: how many classes there are.
+        title: above the picture.
+    """
+    data, values = ImageData(images, truths), np.asarray(frames)  # type: ignore[arg-type]
+    expected = (len(data), *data.size) + (() if classes == 2 else (classes,))
+    if values.shape[1:] != expected or not len(values):
+        raise DataError(f"frames have shape {values.shape}; expected (steps + 1, *{expected})")
+    last = len(values) - 1
+    if steps is None:
+        steps = sorted({round(last * k / 7) for k in range(8)})
+    if wrong := [step for step in steps if not 0 <= step <= last]:
+        raise SettingError(f"step {wrong[0]} asked for, and the frames go from 0 to {last}")
+    columns: list[tuple[str, Any, Any]] = [("image", _pictures(data), None)]
+    for step in steps:
+        masks = values[step] >= 0.5 if classes == 2 else values[step].argmax(-1)
+        ious = image_ious(truths, masks, classes)
+        columns.append((f"step {step}", _blended(values[step], classes), ious))
+    columns.append(("truth", _coloured(truths, classes), None))
+    return _grid(columns, range(len(data)), path, title)
+
+
+def _grid(
+    columns: Sequence[tuple[str, Any, Any]], rows: Sequence[int], path: str | Path, title: str
+) -> Path:
+    """Columns of pictures (name, (n, H, W, 3), IoU or None) in these rows."""
+    page = Page()
+    top = MARGIN
+    if title:
+        page.text(MARGIN, top + 0.08, title, size=12, weight="bold")
+        top += 0.4
+    for number, (name, _, _) in enumerate(columns):
+        page.text(MARGIN + number * (CELL + GAP), top, name, size=8)
+    y = top + 0.15
+    for row in rows:
+        height = 0.0
+        for number, (_, pictures, ious) in enumerate(columns):
+            x = MARGIN + number * (CELL + GAP)
+            height = page.image(x, y, CELL, pictures[row])
+            if ious is not None:
+                page.text(x, y + height + 0.09, f"IoU {100 * ious[row]:.0f}", size=7, color=GREY)
+        y += height + CAPTION
+    return page.save(path, 2 * MARGIN + len(columns) * (CELL + GAP) - GAP, y + MARGIN / 2)
+
+
+def _pictures(data: ImageData) -> np.ndarray:
+    """The images as colours from 0 to 1, whatever range they had."""
+    values = data.floats().astype(float)
+    if values.shape[-1] not in (1, 3):
+        values = values.mean(-1, keepdims=True)
+    low, high = values.min(), values.max()
+    if low < 0 or high > 1:
+        values = (values - low) / max(high - low, 1e-12)
+    return np.broadcast_to(values, (*values.shape[:3], 3))
+
+
+def _coloured(masks: ArrayLike, classes: int) -> np.ndarray:
+    """Masks (n, H, W) in the colours of their classes."""
+    return _palette(classes)[np.asarray(masks).astype(int)]
+
+
+def _blended(proba: np.ndarray, classes: int) -> np.ndarray:
+    """Probabilities as mixtures of the classes' colours."""
+    if classes == 2:
+        proba = np.stack([1.0 - proba, proba], -1)
+    return np.clip(proba @ _palette(classes), 0.0, 1.0)
+
+
+def _palette(classes: int) -> np.ndarray:
+    return np.array([COLOURS[k % len(COLOURS)] for k in range(classes)]) / 255.0
