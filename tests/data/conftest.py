@@ -16,13 +16,24 @@ def shared_data() -> Path | None:
     return folder if folder.is_dir() else None
 
 
+def benchmark_sets(kind: str) -> Path:
+    """The folder of one kind of benchmark sets; the test is skipped where it is absent."""
+    folder = shared_data()
+    if folder is None or not (folder / kind).is_dir():
+        pytest.skip("benchmark data is absent: set LOSSNET_DATA or put it at ../shared/data")
+    return folder / kind
+
+
 @pytest.fixture
 def mlc() -> Path:
-    """The folder of multi-label benchmark sets; the test is skipped where it is absent."""
-    folder = shared_data()
-    if folder is None or not (folder / "mlc").is_dir():
-        pytest.skip("benchmark data is absent: set LOSSNET_DATA or put it at ../shared/data")
-    return folder / "mlc"
+    """The folder of multi-label benchmark sets."""
+    return benchmark_sets("mlc")
+
+
+@pytest.fixture
+def shared_images() -> Path:
+    """The folder of images."""
+    return benchmark_sets("image")
 
 
 @pytest.fixture

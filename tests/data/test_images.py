@@ -201,3 +201,17 @@ def test_pictures_of_several_sizes_and_kinds(tmp_path) -> None:
     with pytest.raises(DataError, match=r"image 'p1' has shape \(3, 6, 3\) and 'p0'"):
         load_images(tmp_path)
     assert load_images(tmp_path, size=(4, 4)).images.shape == (5, 4, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("file", "counts", "classes"),
+    [
+        ("weizmann_horses/weizmann_horse_32x32.npz", (160, 40, 128), 2),
+        ("lfw_parts/lfw_parts_32.npz", (1500, 500, 927), 3),
+    ],
+)
+def test_benchmark_images(shared_images, file, counts, classes) -> None:
+    splits = load_image_splits(shared_images / file)
+    assert tuple(len(part) for _, part in splits.parts()) == counts
+    for _, part in splits.parts():
+        assert (part.size, part.channels, part.classes) == ((32, 32), 3, classes)

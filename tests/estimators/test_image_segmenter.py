@@ -328,3 +328,15 @@ def test_bad_data(fitted) -> None:
         segmenter().fit(TRAIN[2], TRAIN[2].masks)
     with pytest.raises(DataError, match="the data to score has no masks"):
         fitted.score(TRAIN[2].images)
+
+
+def test_pixel_defaults_are_parameters_that_differ_from_the_recipes() -> None:
+    from lossnet.estimators.pixels import PIXEL_DEFAULTS, with_pixel_defaults
+    from lossnet.recipes import defaults
+
+    for method, changed in PIXEL_DEFAULTS.items():
+        for key, value in changed.items():
+            assert defaults(method)[key] != value, (method, key)
+    assert with_pixel_defaults("alen", {"step_size": 0.5})["step_size"] == 0.5
+    assert with_pixel_defaults("infnet", None) == {}
+    assert with_pixel_defaults("dvn", None) == {"cost": "pixel-iou"}

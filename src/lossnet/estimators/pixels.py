@@ -17,11 +17,23 @@ from lossnet.method import Method
 from lossnet.nets import FCN, UNet
 from lossnet.recipes import METHODS, defaults
 
-#: Parameters of the recipes that pixels want otherwise, by method; those of "" are every
-#: method's that has them. Cross-entropy is a sum over hundreds of pixels, beside which a value
-#: between 0 and 1 would count for nothing.
+#: Cross-entropy is a sum over hundreds of pixels, beside which a value between 0 and 1 would count
+#: for nothing: a hundredth of it.
+_SHARE: dict[str, Any] = {"xent_weight": 0.01}
+_REFINED: dict[str, Any] = {**_SHARE, "energy_weight": 1.0, "step_size": 1.0, "predict_steps": 10}
+
+#: Parameters of the recipes that pixels want otherwise, by method. A normalised step of 1 turns
+#: one pixel round, or shares that out over many.
 PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {},
+    "seal-regression": {**_SHARE, "energy_steps": 1},
+    "seal-regression-s": {**_SHARE, "energy_weight": 1.0, "energy_steps": 1},
+    "seal-static-regression": {**_SHARE, "energy_weight": 1.0},
+    "seal-margin": {**_SHARE, "energy_weight": 1.0},
+    "seal-static-margin": {**_SHARE, "energy_weight": 1.0},
+    "implicit-dvn": _SHARE,
+    "implicit-ssvm": _SHARE,
+    "alen": _REFINED,
+    "aen": _REFINED,
 }
 
 
@@ -31,8 +43,7 @@ def with_pixel_defaults(method: Any, params: Any) -> Any:
     if not known_method or not (params is None or isinstance(params, Mapping)):
         return params
     known = defaults(method)
-    changed = PIXEL_DEFAULTS[""] | PIXEL_DEFAULTS.get(method, {})
-    own = {key: value for key, value in changed.items() if key in known}
+    own = dict(PIXEL_DEFAULTS.get(method, {}))
     if known.get("cost") == "f1":
         own["cost"] = "pixel-iou"
     return {**own, **(params or {})}
