@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from lossnet.context import Batch
+from lossnet.training.source import in_order
 
 Size = tuple[int, int]
 
@@ -67,6 +68,9 @@ class RandomCrops:
         drawn = torch.randint(views, (len(self),), generator=generator)
         return (order * views + drawn).split(size)
 
+    def once(self, size: int) -> Sequence[slice]:
+        return in_order(len(self), size)
+
 
 class FixedCrops:
     """The same crops of every image, one image after the other.
@@ -102,6 +106,9 @@ class FixedCrops:
 
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
         return torch.randperm(len(self), generator=generator).split(size)
+
+    def once(self, size: int) -> Sequence[slice]:
+        return in_order(len(self), size)
 
     def average(self, outputs: Tensor) -> Tensor:
         """Whole outputs ``(n, H, W, ...)`` of those of the crops, the mean where they overlap."""

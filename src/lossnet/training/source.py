@@ -84,7 +84,12 @@ class Arrays:
         return torch.randperm(len(self), generator=generator).split(size)
 
     def once(self, size: int) -> Sequence[slice]:
-        return [slice(first, first + size) for first in range(0, len(self), size)]
+        return in_order(len(self), size)
+
+
+def in_order(rows: int, size: int) -> list[slice]:
+    """So many rows one after another, in batches of that size."""
+    return [slice(first, first + size) for first in range(0, rows, size)]
 
 
 def _take(values: Tensor, rows: Tensor | slice) -> Tensor:
