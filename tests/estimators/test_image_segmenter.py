@@ -156,6 +156,22 @@ def test_images_of_other_sizes_can_be_predicted(fitted) -> None:
         fitted.predict(shapes(2, size=4))
 
 
+def test_a_second_fit_forgets_the_first() -> None:
+    model = segmenter().fit(TRAIN[2])
+    model.fit(shapes(8, size=5), validation_data=shapes(4, size=5))
+    assert model.crop_ == (4, 4)
+    with pytest.raises(DataError, match="images of 4 x 4 and the model was trained on crops of 6"):
+        segmenter().fit(TRAIN[2], validation_data=shapes(4, size=4))
+
+
+def test_unlabelled_images() -> None:
+    model = segmenter("infnet", method_params={"tune_on": "unlabelled"})
+    model.fit(TRAIN[2], unlabelled=TEST[2].images)
+    assert model.predict(TEST[2]).shape == (12, 8, 8)
+    with pytest.raises(SettingError, match="trains on unlabelled rows here"):
+        model.fit(TRAIN[2])
+
+
 def test_many_images_are_predicted_in_parts(fitted) -> None:
     many = shapes(70)
     found = fitted.predict_proba(many)

@@ -213,10 +213,10 @@ class ImageSegmenter(LossnetEstimator):
             data = _labelled(images, masks, "the training data")
             self.classes_ = named_classes(self.classes, data)
             self.channels_ = data.channels
+            self.crop_ = crop_of(self.crop, data.size)
             seed = self._seed()
             data, held_out = self._split(data, validation_data, seed)
             spare = None if unlabelled is None else self._fitting(_read(unlabelled))
-            self.crop_ = crop_of(self.crop, data.size)
             self.standardiser_ = Standardiser.of(data.floats().reshape(-1, data.channels), True)
             self.method_ = method
             self.refine_steps_ = self.refined_as_ = None
@@ -264,7 +264,7 @@ class ImageSegmenter(LossnetEstimator):
                 kinds.get(n, f"images of {n} channels") for n in (data.channels, self.channels_)
             )
             raise DataError(f"{data.name} has {came} and the model takes {wanted}; convert them")
-        crop = getattr(self, "crop_", (1, 1))
+        crop = self.crop_
         if data.size[0] < crop[0] or data.size[1] < crop[1]:
             raise DataError(
                 f"{data.name} has images of {data.size[0]} x {data.size[1]} and the model was "
