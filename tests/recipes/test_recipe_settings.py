@@ -58,7 +58,7 @@ def test_every_parameter_is_named_typed_and_taken(name) -> None:
 
 #: Values that a parameter with a few of them may take, besides its default.
 CHOICES = {
-    "candidates": ["samples"],
+    "candidates": ["samples", "correlated"],
     "cost": ["hamming"],
     "curvature": ["hessian"],
     "gradient": ["direct"],
@@ -85,7 +85,8 @@ def changed(key: str, value) -> list:
     ("name", "key"), [(name, key) for name in RECIPES for key in defaults(name)]
 )
 def test_every_parameter_changes_the_method(name, key) -> None:
-    given = {"candidates": "perturbed"} if key == "std" else {}
+    needed = {"std": "perturbed", "radius": "correlated"}
+    given = {"candidates": needed[key]} if key in needed else {}
     assert key in CHOICES or not isinstance(defaults(name)[key], str)
     methods = [build(name, given)]
     others = changed(key, defaults(name)[key])
