@@ -19,10 +19,8 @@ import torch
 
 from lossnet import Batch, Context, ImageSegmenter
 from lossnet.data import ImageSplits, load_image_splits
-from lossnet.estimators.pixels import with_pixel_defaults
 from lossnet.metrics import evaluate_masks
 from lossnet.proposals import GBI, NetOutput
-from lossnet.recipes import defaults
 from lossnet.reports import (
     draw_refinement_frames,
     draw_segmentation,
@@ -73,7 +71,6 @@ def model_of(name: str, row: str, seed: int) -> tuple[ImageSegmenter, dict[str, 
     """The segmenter of a row, and everything it is made of but data and seed."""
     method, params, own, _ = ROWS[row]
     settings = {**SETTINGS[name], **own}
-    written = {**defaults(method), **(with_pixel_defaults(method, params) or {})}
     model = ImageSegmenter(
         method,
         method_params=params or None,
@@ -81,7 +78,7 @@ def model_of(name: str, row: str, seed: int) -> tuple[ImageSegmenter, dict[str, 
         random_state=seed,
         **settings,
     )
-    return model, {**settings, "method_params": written}
+    return model, {**settings, "method_params": model.resolved_method_params()}
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -349,12 +349,14 @@ def test_bad_data(fitted) -> None:
 
 
 def test_pixel_defaults_are_parameters_that_differ_from_the_recipes() -> None:
-    from lossnet.estimators.pixels import PIXEL_DEFAULTS, with_pixel_defaults
+    from lossnet.estimators.pixels import PIXEL_DEFAULTS
     from lossnet.recipes import defaults
 
     for method, changed in PIXEL_DEFAULTS.items():
         for key, value in changed.items():
             assert defaults(method)[key] != value, (method, key)
-    assert with_pixel_defaults("alen", {"step_size": 0.5})["step_size"] == 0.5
-    assert with_pixel_defaults("infnet", None) == {}
-    assert with_pixel_defaults("dvn", None) == {"cost": "pixel-iou"}
+    given = segmenter("alen", method_params={"step_size": 0.5}).resolved_method_params()
+    assert (given["step_size"], given["xent_weight"]) == (0.5, 0.01)
+    assert segmenter("infnet").resolved_method_params() == defaults("infnet")
+    dvn = segmenter("dvn").resolved_method_params()
+    assert dvn == defaults("dvn") | {"cost": "pixel-iou"}

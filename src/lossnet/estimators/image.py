@@ -28,9 +28,9 @@ from lossnet.estimators.pixels import (
     crop_of,
     energy_for,
     named_classes,
-    with_pixel_defaults,
+    pixel_defaults,
 )
-from lossnet.estimators.settings import assembled, check_choice, check_share, check_whole, describe
+from lossnet.estimators.settings import check_choice, check_share, check_whole, describe
 from lossnet.method import Method
 from lossnet.metrics.images import IMAGE_METRICS
 from lossnet.proposals import Proposal
@@ -155,19 +155,19 @@ class ImageSegmenter(LossnetEstimator):
 
     # Settings --------------------------------------------------------------------------------
 
-    def _assembled(self) -> Method:
-        if isinstance(self.method, str) and self.method in SEQUENCE_ONLY:
-            raise SettingError(
-                f"{self.method!r} needs outputs in a sequence, and pixels are in a plane; take "
-                "SequenceTagger, or another method"
-            )
-        return assembled(self.method, with_pixel_defaults(self.method, self.method_params))
+    def _task_defaults(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
+        return pixel_defaults(str(self.method), recipe)
 
     def _metric_name(self) -> str:
         check_choice("metric", self.metric, IMAGE_METRICS)
         return str(self.metric)
 
     def _check_settings(self) -> Method:
+        if isinstance(self.method, str) and self.method in SEQUENCE_ONLY:
+            raise SettingError(
+                f"{self.method!r} needs outputs in a sequence, and pixels are in a plane; take "
+                "SequenceTagger, or another method"
+            )
         method = self._check_training_settings()
         check_whole("width", self.width)
         check_whole("crops", self.crops)

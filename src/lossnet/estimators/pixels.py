@@ -15,7 +15,6 @@ from lossnet.errors import DataError, SettingError
 from lossnet.estimators.settings import check_choice, check_whole
 from lossnet.method import Method
 from lossnet.nets import FCN, UNet
-from lossnet.recipes import METHODS, defaults
 
 #: Cross-entropy is a sum over hundreds of pixels, beside which a value between 0 and 1 would count
 #: for nothing: a hundredth of it.
@@ -37,16 +36,10 @@ PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-def with_pixel_defaults(method: Any, params: Any) -> Any:
-    """``params`` and, below them, what pixels want otherwise than the recipe's defaults."""
-    known_method = isinstance(method, str) and method in METHODS
-    if not known_method or not (params is None or isinstance(params, Mapping)):
-        return params
-    known = defaults(method)
-    own = dict(PIXEL_DEFAULTS.get(method, {}))
-    if known.get("cost") == "f1":
-        own["cost"] = "pixel-iou"
-    return {**own, **(params or {})}
+def pixel_defaults(method: str, recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """What pixels want otherwise than a recipe's own parameters: soft IoU, and the above."""
+    cost = {"cost": "pixel-iou"} if recipe.get("cost") == "f1" else {}
+    return cost | PIXEL_DEFAULTS.get(method, {})
 
 
 def _unet(channels: int, outputs: int, *, width: int, dropout: float) -> UNet:
