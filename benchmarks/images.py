@@ -167,13 +167,12 @@ def cost(arguments: argparse.Namespace) -> None:
     context = Context(model.nets_, Batch(x, y), model._output()[1])
     with torch.no_grad():
         found["forward pass"] = _seconds(lambda: model.nets_["task"](x))
-    h = context.encoded()
+    context.encoded()  # the image's part of the energy, once for all steps
     descents = [GBI(n, 1.0, step="normalised", adam=False, start=NetOutput()) for n in (1, 11)]
     times = [_seconds(lambda d=descent: d(context)) for descent in descents]  # type: ignore[misc]
     found["refinement step"] = (times[1] - times[0]) / 10
-    assert h is not None
     for name, seconds in found.items():
-        base = found["forward pass" if name in ("refinement step",) else "cross-entropy"]
+        base = found["forward pass" if name == "refinement step" else "cross-entropy"]
         print(f"{name:20}{1e3 * seconds:8.1f} ms{seconds / base:8.2f}")
 
 
@@ -211,11 +210,12 @@ def _step_seconds(row: str, x: torch.Tensor, y: torch.Tensor) -> float:
 
 
 def _seconds(call: Any, times: int = 5) -> float:
+    """Seconds of one thread's work: the machine may be busy with other things."""
     call()
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(times):
         call()
-    return (time.perf_counter() - began) / times
+    return (time.process_time() - began) / times
 
 
 def pictures(arguments: argparse.Namespace) -> None:
