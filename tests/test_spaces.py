@@ -261,7 +261,7 @@ FUNCTIONS = {
     **{
         name: (lambda space, u, t, y, m, cost=cost: cost(y, t, m))
         for name, cost in costs.COSTS.items()
-        if name != "token-error"
+        if name not in ("token-error", "class-iou", "pixel-iou")  # of classes, or of images
     },
 }
 
