@@ -16,6 +16,7 @@ from pathlib import Path
 import costs
 import ising
 import multilabel
+import sequence
 import tagging_speed
 
 from lossnet.reports import find, summarise
@@ -106,6 +107,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "costs": costs.table,
     "refinement": refinement,
     "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
+    "sequence": lambda: printed(sequence.table, data=list(sequence.TASKS)),
+    "truncation": lambda: printed(sequence.print_truncation),
     "own-loop": own_loop,
     "speed": speed,
     "tagging-speed": tagging_speed.table,

@@ -183,18 +183,17 @@ def truncation(arguments: argparse.Namespace) -> None:
         last = [epoch for epoch in model.history_ if epoch["phase"] == "infnet"][-1]
         metrics = {"validation accuracy": last["metric"], "hinge loss": last["hinge loss"]}
         keep(arguments, key, train.checksum(), metrics, time.perf_counter() - began)
-    print(truncation_table(arguments))
+    print_truncation(arguments)
 
 
-def truncation_table(arguments: argparse.Namespace) -> str:
+def print_truncation(arguments: argparse.Namespace) -> None:
     """What the store holds of :func:`truncation`."""
-    lines = ["| infnet | validation accuracy at the end | hinge loss |", "|---|---|---|"]
+    print("| infnet | validation accuracy at the end | hinge loss |\n|---|---|---|")
     runs = {run.method: run for run in find(arguments.results, data="twitter_pos-truncation")}
     for row in ("untrained", *TRUNCATION):
         if row in runs:
             accuracy, hinge = (runs[row].metrics[k] for k in ("validation accuracy", "hinge loss"))
-            lines.append(f"| {row} | {100 * (accuracy or 0.0):.1f} | {hinge or 0.0:.3f} |")
-    return "\n".join(lines)
+            print(f"| {row} | {100 * (accuracy or 0.0):.1f} | {hinge or 0.0:.3f} |")
 
 
 def steps(arguments: argparse.Namespace) -> None:
