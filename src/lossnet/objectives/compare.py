@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from torch import Tensor
 
 from lossnet import sparse
 from lossnet.context import Context
 from lossnet.contrasts.base import Compared, Contrast
-from lossnet.costs import Cost, f1
+from lossnet.costs import ByReward, Cost, f1
 from lossnet.errors import SettingError, unknown
 from lossnet.objectives.checks import check_path, names
 from lossnet.proposals.base import Candidates, Proposal
@@ -24,7 +24,8 @@ class Compare:
     Args:
         contrast: what is made of the energies.
         proposal: where the candidates come from.
-        cost: cost of a candidate beside the truth, for contrasts that ask for one.
+        cost: cost of a candidate beside the truth, or by the reward, for contrasts that ask for
+            one.
         energy: the net whose energies are compared. A task-net's energy is its negative
             log-likelihood, -log P(y|x), which turns a contrast into a loss on the task-net.
         path: where candidates keep a path to their net, what it leads through: ``"all"``, energy
@@ -33,9 +34,11 @@ class Compare:
 
     contrast: Contrast
     proposal: Proposal
-    cost: Cost = f1
+    cost: Cost | ByReward = f1
     energy: str = "energy"
     path: Literal["all", "cost"] = "all"
+    needs_unlabelled: ClassVar[bool] = False
+    nets_unlabelled: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
         if self.path not in ("all", "cost"):
@@ -48,7 +51,14 @@ class Compare:
 
     @property
     def needs_target(self) -> bool:
-        return True
+        by_truth = "cost" in self.contrast.requires and not self.needs_reward
+        beside_truth = bool(self.contrast.requires & {"target", "log_q"})
+        return by_truth or beside_truth or self.proposal.needs_target
+
+    @property
+    def needs_reward(self) -> bool:
+        """Whether its candidates are judged by a reward."""
+        return isinstance(self.cost, ByReward) and "cost" in self.contrast.requires
 
     @property
     def proposals(self) -> tuple[Proposal, ...]:
@@ -106,7 +116,7 @@ class Compare:
         """The loss of each example, ``(B,)``, once the energies are known."""
         cost = None
         if "cost" in self.contrast.requires:
-            cost = self.cost(drawn.y, context.target, context.batch.mask)
+            cost = context.cost(self.cost, drawn.y)
         return self.contrast(
             Compared(
                 e=e,

@@ -7,10 +7,14 @@ from functools import lru_cache
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from lossnet.errors import SettingError
-from lossnet.rewards.citation_rules import FIELDS, RULES, Citation, joined
+from lossnet.rewards.citation_layout import Citation
+from lossnet.rewards.citation_rules import RULES, joined
+from lossnet.rewards.citation_words import FIELDS
 
 
 class CitationReward:
@@ -43,17 +47,16 @@ class CitationReward:
 
     def __call__(self, tokens: list[list[str]], soft: Tensor) -> Tensor:
         found = [self._read(tuple(sentence)) for sentence in tokens]
-        votes = torch.zeros_like(soft)
-        together = soft.new_zeros(soft.shape[:2])
-        for row, (own, links) in enumerate(found):
-            votes[row, : len(own)] = own.to(soft)
-            together[row, : len(links)] = links.to(soft)
+        # One column behind the votes holds what belongs together, so that padding is one call.
+        padded = pad_sequence(found, batch_first=True).to(soft)
+        padded = F.pad(padded, (0, 0, 0, soft.shape[1] - padded.shape[1]))
+        votes, together = padded[..., :-1], padded[..., -1]
         beside = (soft[:, 1:] * soft[:, :-1]).sum(-1)
         agreed = (votes * soft).sum((1, 2)) + self.continuity * (together[:, 1:] * beside).sum(1)
         most = votes.amax(2).sum(1) + self.continuity * together.sum(1)
         return agreed / most.clamp_min(1e-9)
 
-    def _read(self, tokens: tuple[str, ...]) -> tuple[Tensor, Tensor]:
+    def _read(self, tokens: tuple[str, ...]) -> Tensor:
         return _votes(tokens, self.tags)
 
     def decode(self, tokens: list[list[str]]) -> list[list[str]]:
@@ -61,7 +64,8 @@ class CitationReward:
         return [self._best(tuple(sentence)) for sentence in tokens]
 
     def _best(self, tokens: tuple[str, ...]) -> list[str]:
-        votes, links = (tensor.numpy() for tensor in self._read(tokens))
+        read = self._read(tokens).numpy()
+        votes, links = read[:, :-1], read[:, -1]
         value, came = votes[0], []
         for t in range(1, len(tokens)):
             bonus = self.continuity * links[t]
@@ -75,12 +79,13 @@ class CitationReward:
 
 
 @lru_cache(maxsize=20_000)
-def _votes(tokens: tuple[str, ...], tags: tuple[str, ...]) -> tuple[Tensor, Tensor]:
-    """The votes ``(T, C)`` of all rules, and which tokens belong with the one before ``(T,)``."""
+def _votes(tokens: tuple[str, ...], tags: tuple[str, ...]) -> Tensor:
+    """All rules' votes, and whether a token belongs with the one before, ``(T, C + 1)``."""
     citation = Citation.of(list(tokens))
-    votes = torch.zeros(len(tokens), len(tags))
+    votes = torch.zeros(len(tokens), len(tags) + 1)
     for rule, weight in RULES.items():
         for start, stop, fields in rule(citation):
             for field in fields:
                 votes[start:stop, tags.index(field)] += weight
-    return votes, torch.tensor(joined(list(tokens)), dtype=votes.dtype)
+    votes[:, -1] = torch.tensor(joined(list(tokens)))
+    return votes
