@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import citations
 import costs
 import ising
 import multilabel
@@ -106,6 +107,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "costs": costs.table,
     "refinement": refinement,
     "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
+    "citations": lambda: printed(citations.table),
     "own-loop": own_loop,
     "speed": speed,
     "tagging-speed": tagging_speed.table,

@@ -71,7 +71,8 @@ class Implicit:
         return self.inner.nets
 
     def check(self, objective: Objective, trains: Sequence[str]) -> None:
-        objective.check(keep_path=True, trains=trains)
+        # The loss counts the inner net's answer, so a part of it may depend on that net alone.
+        objective.check(keep_path=True, trains=(*trains, self.net))
         self.inner.check(keep_path=False, trains=(self.net,))
         if self.net not in objective.nets:
             raise SettingError(

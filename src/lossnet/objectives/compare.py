@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from torch import Tensor
 
@@ -15,6 +15,9 @@ from lossnet.costs import ByReward, Cost, f1
 from lossnet.errors import SettingError, unknown
 from lossnet.objectives.checks import check_path, names
 from lossnet.proposals.base import Candidates, Proposal
+
+#: What a path from the candidates to their net may lead through.
+Path = Literal["all", "cost", "none"]
 
 
 @dataclass(frozen=True)
@@ -29,20 +32,20 @@ class Compare:
         energy: the net whose energies are compared. A task-net's energy is its negative
             log-likelihood, -log P(y|x), which turns a contrast into a loss on the task-net.
         path: where candidates keep a path to their net, what it leads through: ``"all"``, energy
-            and cost, or their ``"cost"`` alone.
+            and cost, their ``"cost"`` alone, or ``"none"``: the candidates are constants.
     """
 
     contrast: Contrast
     proposal: Proposal
     cost: Cost | ByReward = f1
     energy: str = "energy"
-    path: Literal["all", "cost"] = "all"
+    path: Path = "all"
     needs_unlabelled: ClassVar[bool] = False
     nets_unlabelled: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
-        if self.path not in ("all", "cost"):
-            raise unknown("path", self.path, ["all", "cost"])
+        if self.path not in get_args(Path):
+            raise unknown("path", self.path, get_args(Path))
 
     @property
     def nets(self) -> frozenset[str]:
@@ -78,6 +81,7 @@ class Compare:
                 f"{contrast} needs log q of its candidates and {proposal} has none; "
                 "take Samples, or a contrast without log q such as Ranking"
             )
+        keep_path = keep_path and self.path != "none"
         if keep_path:
             check_path(self.proposal, "gradient=Direct()")
         if keep_path and self.path == "cost" and "cost" not in self.contrast.requires:
@@ -93,12 +97,16 @@ class Compare:
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Tensor:
         """The loss of each example, ``(B,)``."""
-        drawn = self.proposal(context, keep_path=keep_path)
+        drawn = self.drawn(context, keep_path)
         y = self.compared(drawn)
         if "target" not in self.contrast.requires:
             return self.loss(context, drawn, self.energies(context, y))
         e = self.energies(context, sparse.prepend(context.target, y))
         return self.loss(context, drawn, e[1:], e[0])
+
+    def drawn(self, context: Context, keep_path: bool) -> Candidates:
+        """The candidates, with a path to their net where it is asked for and has a use."""
+        return self.proposal(context, keep_path=keep_path and self.path != "none")
 
     def compared(self, drawn: Candidates) -> Tensor:
         """The candidates whose energies are compared, ``(K, B, *S)``."""

@@ -147,7 +147,7 @@ class Compound:
 
 def _compare_together(parts: list[Compare], context: Context, keep_path: bool) -> list[Tensor]:
     """The losses of several comparisons with the truth, all energies found in one pass."""
-    drawn = [part.proposal(context, keep_path=keep_path) for part in parts]
+    drawn = [part.drawn(context, keep_path) for part in parts]
     dtype = context.target.dtype
     dense = [sparse.dense(p.compared(d), dtype) for p, d in zip(parts, drawn, strict=True)]
     e = parts[0].energies(context, torch.cat([context.target.unsqueeze(0), *dense]))

@@ -40,7 +40,7 @@ class ImplicitRule:
     damping: float
     curvature: Curvature
     product: Product
-    path: Literal["all", "cost"]
+    path: Literal["all", "cost"] = "cost"
 
     def __call__(self, inner: Judge | Compound) -> GradientRule:
         if self.gradient not in ("implicit", "direct"):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
 from lossnet.contrasts.base import Contrast
 from lossnet.costs import Cost, get_cost
 from lossnet.gradients import Direct, GradientRule
 from lossnet.method import Optimiser, Update
 from lossnet.objectives import Compare, Compound, Judge, Part
+from lossnet.objectives.compare import Path
 from lossnet.proposals.base import Proposal
 from lossnet.proposals.net import NetOutput
 from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
@@ -54,7 +54,7 @@ def energy_update(
     lr: float,
     weight_decay: float,
     beta1: float = 0.9,
-    path: Literal["all", "cost"] = "all",
+    path: Path = "all",
     gradient: GradientRule | None = None,
 ) -> Update:
     """L_E: a contrast of the energies of a proposal's candidates, by default its own gradient."""

@@ -4,9 +4,11 @@ L = L_labelled + μ L_unlabelled for both nets (paper 002, section 4, citation f
 in the setting of Rooshenas et al., 2019). On labelled rows the loss-net regresses to 1 - cost
 and the task-net minimises λ1 link(E(x, F(x))) + λ2 Σ cross-entropy; on unlabelled rows the
 loss-net regresses to the reward of the same kinds of candidates and the task-net minimises
-λ1 link(E(x, F(x))) alone. μ is ``unlabelled_weight``: 0 leaves a supervised method. Candidates
-are the task-net's output, ``samples`` discrete samples at ``temperature``, and as many copies
-with noise of ``std`` on the logits.
+λ1 link(E(x, F(x))) alone. ``entropy_weight`` times the output's entropy is taken off on all rows:
+without it the task-net is sure of its first guesses before the energy knows better. μ is
+``unlabelled_weight``: 0 leaves a supervised method. Candidates are the task-net's output,
+``samples`` discrete samples at ``temperature``, and as many copies with noise of ``std`` on the
+logits.
 """
 
 from __future__ import annotations
@@ -15,14 +17,14 @@ from typing import Literal
 
 from lossnet.contrasts import Regression
 from lossnet.contrasts.base import Contrast
-from lossnet.costs import ByReward
+from lossnet.costs import ByReward, get_cost
 from lossnet.gradients.hypergradient import Curvature, Product
-from lossnet.method import Method, Phase
-from lossnet.objectives import Compare, Compound, Judge
+from lossnet.method import Method, Optimiser, Phase, Update
+from lossnet.objectives import Compare, Compound, Judge, Part
 from lossnet.proposals import Perturbed, Proposal, Samples, Several
 from lossnet.recipes.implicit import ImplicitRule
 from lossnet.recipes.parts import energy_update, task_update, with_unlabelled
-from lossnet.terms import EnergyTerm, NegativeEntropy, Weighted
+from lossnet.terms import CostTerm, EnergyTerm, NegativeEntropy, Weighted
 
 
 def _candidates(samples: int, temperature: float, std: float) -> Proposal:
@@ -37,18 +39,18 @@ def _follow(contrast: Contrast, energy_weight: float, entropy_weight: float) -> 
 
 def seal_reward(
     *,
-    energy_weight: float = 30.0,
+    energy_weight: float = 200.0,
     xent_weight: float = 1.0,
     entropy_weight: float = 1.0,
     unlabelled_weight: float = 1.0,
     cost: str = "token-error",
-    samples: int = 5,
+    samples: int = 12,
     temperature: float = 1.0,
-    std: float = 1.0,
+    std: float = 2.0,
     energy_steps: int = 2,
     task_steps: int = 1,
-    energy_lr: float = 2e-3,
-    task_lr: float = 2e-3,
+    energy_lr: float = 5e-3,
+    task_lr: float = 5e-3,
     weight_decay: float = 1e-5,
 ) -> Method:
     """SEAL-dynamic with regression, and a reward where rows are unlabelled.
@@ -85,33 +87,36 @@ def seal_reward(
 
 def implicit_reward(
     *,
-    energy_weight: float = 30.0,
+    energy_weight: float = 200.0,
     xent_weight: float = 1.0,
     entropy_weight: float = 1.0,
     unlabelled_weight: float = 1.0,
+    outcome_weight: float = 1.0,
     cost: str = "token-error",
-    samples: int = 10,
-    std: float = 1.0,
+    samples: int = 12,
+    temperature: float = 1.0,
+    std: float = 2.0,
     task_steps: int = 1,
-    energy_lr: float = 2e-3,
-    task_lr: float = 2e-3,
+    energy_lr: float = 5e-3,
+    task_lr: float = 5e-3,
     weight_decay: float = 1e-5,
     gradient: Literal["implicit", "direct"] = "implicit",
     solver: Literal["neumann", "cg"] = "neumann",
-    solver_steps: int = 3,
+    solver_steps: int = 1,
     damping: float = 1.0,
     curvature: Curvature = "gauss-newton",
     product: Product = "double-backward",
-    path: Literal["all", "cost"] = "cost",
 ) -> Method:
     """Implicit gradient with regression, and a reward where rows are unlabelled.
 
-    The energy's gradient is that of paper 002, Eq. 3, with both batches in L_Prim and L_Aux
-    (section 4). Candidates are the task-net's output and copies with noise on the logits, which
-    have a path to it; the reward has to be differentiable, or its part of that path is missing.
+    L_Prim is the loss-net's loss of ``seal-reward``, and ``outcome_weight`` times the cost of the
+    task-net's output (1 - reward on unlabelled rows), which the implicit part of paper 002, Eq. 3
+    leads through, with both batches in L_Prim and L_Aux (section 4). The regression's own dependence on
+    the task-net is left out: it rewards an energy that foresees bad outputs for bringing them
+    about. Where the reward is not differentiable the implicit part has the labelled rows alone.
     """
-    contrast, candidates = Regression(), Perturbed(samples + 1, std)
-    rule = ImplicitRule(gradient, solver, solver_steps, damping, curvature, product, path)
+    contrast, candidates = Regression(), _candidates(samples, temperature, std)
+    rule = ImplicitRule(gradient, solver, solver_steps, damping, curvature, product)
     task = task_update(
         contrast,
         energy_weight=energy_weight,
@@ -127,15 +132,27 @@ def implicit_reward(
         unlabelled_weight if energy_weight else 0.0,
     )
     assert isinstance(task.objective, Judge | Compound)
-    energy = energy_update(
-        contrast,
-        candidates,
-        cost=cost,
-        lr=energy_lr,
-        weight_decay=weight_decay,
-        path=path,
+    outcome = outcome_weight if gradient == "implicit" else 0.0
+    parts = (
+        Part("labelled/energy", 1.0, Compare(contrast, candidates, get_cost(cost), path="none")),
+        Part("labelled/outcome", outcome, Judge((Weighted(1.0, CostTerm(get_cost(cost))),))),
+        Part(
+            "unlabelled/energy",
+            unlabelled_weight,
+            Compare(contrast, candidates, ByReward(), path="none"),
+            rows="unlabelled",
+        ),
+        Part(
+            "unlabelled/outcome",
+            outcome * unlabelled_weight,
+            Judge((Weighted(1.0, CostTerm(ByReward())),)),
+            rows="unlabelled",
+        ),
+    )
+    energy = Update(
+        "energy",
+        Compound(parts),
+        optimiser=Optimiser(lr=energy_lr, weight_decay=weight_decay, plateau=5),
         gradient=rule(task.objective),
     )
-    judged = Compare(contrast, candidates, ByReward(), path=path)
-    energy = with_unlabelled(energy, judged, unlabelled_weight)
     return Method("implicit-reward", (Phase((task, energy), name="implicit-reward"),))
