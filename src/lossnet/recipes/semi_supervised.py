@@ -111,9 +111,10 @@ def implicit_reward(
 
     L_Prim is the loss-net's loss of ``seal-reward``, and ``outcome_weight`` times the cost of the
     task-net's output (1 - reward on unlabelled rows), which the implicit part of paper 002, Eq. 3
-    leads through, with both batches in L_Prim and L_Aux (section 4). The regression's own dependence on
-    the task-net is left out: it rewards an energy that foresees bad outputs for bringing them
-    about. Where the reward is not differentiable the implicit part has the labelled rows alone.
+    leads through, with both batches in L_Prim and L_Aux (section 4). The regression's own
+    dependence on the task-net is left out: it rewards an energy that foresees bad outputs for
+    bringing them about. Where the reward is not differentiable the implicit part has the labelled
+    rows alone.
     """
     contrast, candidates = Regression(), _candidates(samples, temperature, std)
     rule = ImplicitRule(gradient, solver, solver_steps, damping, curvature, product)
