@@ -176,7 +176,7 @@ GIVEN = {"unlabelled": UNLABELLED, "reward": dictionary}
                 *LABELLED, columns={"pos": [["a", "b"]]}, unlabelled=UNLABELLED, reward=dictionary
             ),
             DataError,
-            "the unlabelled sentences have no column 'pos'",
+            "the column 'pos' is missing",
         ),
         (lambda: tagger().fit(*LABELLED, unlabelled=[], reward=dictionary), DataError, "no sent"),
     ],

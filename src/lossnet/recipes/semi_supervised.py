@@ -8,7 +8,8 @@ loss-net regresses to the reward of the same kinds of candidates and the task-ne
 without it the task-net is sure of its first guesses before the energy knows better. μ is
 ``unlabelled_weight``: 0 leaves a supervised method. Candidates are the task-net's output,
 ``samples`` discrete samples at ``temperature``, and as many copies with noise of ``std`` on the
-logits.
+logits. A reward is mostly a mean over tokens, so λ1 (``energy_weight``) grows with the sentences:
+some seven times their length was best on citations.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ def _follow(contrast: Contrast, energy_weight: float, entropy_weight: float) -> 
 
 def seal_reward(
     *,
-    energy_weight: float = 200.0,
+    energy_weight: float = 30.0,
     xent_weight: float = 1.0,
     entropy_weight: float = 1.0,
     unlabelled_weight: float = 1.0,
     cost: str = "token-error",
-    samples: int = 12,
+    samples: int = 5,
     temperature: float = 1.0,
-    std: float = 2.0,
+    std: float = 1.0,
     energy_steps: int = 2,
     task_steps: int = 1,
     energy_lr: float = 5e-3,
@@ -87,15 +88,15 @@ def seal_reward(
 
 def implicit_reward(
     *,
-    energy_weight: float = 200.0,
+    energy_weight: float = 30.0,
     xent_weight: float = 1.0,
     entropy_weight: float = 1.0,
     unlabelled_weight: float = 1.0,
     outcome_weight: float = 1.0,
     cost: str = "token-error",
-    samples: int = 12,
+    samples: int = 5,
     temperature: float = 1.0,
-    std: float = 2.0,
+    std: float = 1.0,
     task_steps: int = 1,
     energy_lr: float = 5e-3,
     task_lr: float = 5e-3,
