@@ -114,6 +114,7 @@ def fit(
         method,
         method_params={**params, **own} or None,
         vectors=VECTORS,
+        chars=False,
         batch_size=BATCH,
         validation_fraction=0.0,
         max_epochs=EPOCHS if semi else steps // -(-len(labelled) // BATCH),
@@ -189,7 +190,8 @@ def table(arguments: argparse.Namespace) -> None:
             ]
             found = [one.metrics["test accuracy"] for one in members]
             cells.append(summarise(found) if found else "-")
-        print(f"| {row} | " + " | ".join(cells) + " |")
+        if set(cells) != {"-"}:
+            print(f"| {row} | " + " | ".join(cells) + " |")
 
 
 def main() -> None:
