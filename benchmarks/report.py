@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import citations
 import costs
 import ising
 import multilabel
@@ -109,6 +110,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
     "sequence": lambda: printed(sequence.table, data=list(sequence.TASKS)),
     "truncation": lambda: printed(sequence.print_truncation),
+    "citations": lambda: printed(citations.table),
     "own-loop": own_loop,
     "speed": speed,
     "tagging-speed": tagging_speed.table,

@@ -54,6 +54,7 @@ _MODULES = frozenset(
         "proposals",
         "recipes",
         "reports",
+        "rewards",
         "spaces",
         "terms",
         "training",

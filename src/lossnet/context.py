@@ -12,17 +12,23 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lossnet.costs import ByReward, Cost
 from lossnet.nets.base import Derived
 from lossnet.spaces import Space
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Inputs, and where there are any, targets ``(B, *S)`` and a mask ``(B, *P)``."""
+    """Inputs, and where there are any, targets ``(B, *S)`` and a mask ``(B, *P)``.
+
+    ``reward`` judges outputs ``(K, B, *S)`` of these inputs without their truth, ``(K, B)`` in
+    [0, 1], higher is better.
+    """
 
     x: Any
     target: Tensor | None = None
     mask: Tensor | None = None
+    reward: Callable[[Tensor], Tensor] | None = None
 
 
 class Streams:
@@ -73,6 +79,7 @@ class Context:
             frozen, in eval mode and without a graph.
         streams: random streams of the nets; without them torch's global generator is used.
         given: logits computed elsewhere, by net name.
+        beside: a batch of unlabelled rows, for objectives with parts on such.
     """
 
     def __init__(
@@ -85,6 +92,7 @@ class Context:
         training: frozenset[str] = frozenset(),
         streams: Streams | None = None,
         given: Mapping[str, Tensor] | None = None,
+        beside: Batch | None = None,
     ) -> None:
         self.nets: Mapping[str, Any] = nets
         self.batch = batch
@@ -102,6 +110,14 @@ class Context:
         self._before: dict[str, Tensor] = {}  # streams as they were before a net's pass
         self._focus: frozenset[str] = frozenset()
         self._attached: frozenset[str] = frozenset()
+        #: The context of the unlabelled batch, where there is one.
+        self.unlabelled: Context | None = None
+        if beside is not None:
+            self.unlabelled = Context(
+                nets, beside, space, generator=generator, training=training, streams=streams
+            )
+            self.unlabelled.notes = self.notes
+            self.unlabelled._before = self._before
 
     @property
     def target(self) -> Tensor:
@@ -109,6 +125,22 @@ class Context:
         if self.batch.target is None:
             raise TypeError("this step needs targets, and the batch has none")
         return self.batch.target
+
+    def of(self, rows: str) -> Context:
+        """This context, or for ``"unlabelled"`` rows the one beside it."""
+        if rows != "unlabelled":
+            return self
+        if self.unlabelled is None:
+            raise TypeError("this step needs unlabelled rows, and the context has none")
+        return self.unlabelled
+
+    def cost(self, cost: Cost | ByReward, y: Tensor) -> Tensor:
+        """Costs ``(K, B)`` of candidates: beside the truth, or by the batch's reward."""
+        if not isinstance(cost, ByReward):
+            return cost(y, self.target, self.batch.mask)
+        if self.batch.reward is None:
+            raise TypeError("this step needs a reward, and the batch has none")
+        return cost(self.batch.reward(y))
 
     @contextmanager
     def focused(self, names: Iterable[str], *, attached: Iterable[str] = ()) -> Iterator[None]:
@@ -118,11 +150,16 @@ class Context:
         to them is asked for all the same.
         """
         before = self._focus, self._attached
-        self._focus, self._attached = frozenset(names), frozenset(attached)
+        self._focus_on(frozenset(names), frozenset(attached))
         try:
             yield
         finally:
-            self._focus, self._attached = before
+            self._focus_on(*before)
+
+    def _focus_on(self, names: frozenset[str], attached: frozenset[str]) -> None:
+        self._focus, self._attached = names, attached
+        if self.unlabelled is not None:
+            self.unlabelled._focus_on(names, attached)
 
     def logits(self, name: str = "task") -> Tensor:
         """Logits ``(B, *S)`` of a task-net, with their graph where the phase trains it."""
@@ -159,6 +196,16 @@ class Context:
         total, count = self.notes.get(name, (0.0, 0))
         self.notes[name] = total + values.detach().mean(), count + 1
 
+    @contextmanager
+    def unnoted(self) -> Iterator[None]:
+        """Forget what is reported inside: a loss that is computed for its derivatives alone."""
+        before = dict(self.notes)
+        try:
+            yield
+        finally:
+            self.notes.clear()  # in place: the unlabelled context reports to the same dict
+            self.notes.update(before)
+
     def updated(self, names: Iterable[str]) -> None:
         """Forget what was computed with the nets' old parameters."""
         stale = set(names)
@@ -171,6 +218,8 @@ class Context:
             if isinstance(net, Derived) and net.base in stale
         }
         self._cache = {key: value for key, value in self._cache.items() if key[1] not in stale}
+        if self.unlabelled is not None:
+            self.unlabelled.updated(stale)
 
     def again(self, name: str) -> None:
         """Forget a net's pass, and let the next one draw the same dropout masks."""

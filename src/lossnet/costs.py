@@ -7,6 +7,7 @@ Every cost takes candidates ``y`` ``(K, B, *S)``, a ``target`` ``(B, *S)`` and a
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -16,6 +17,19 @@ from lossnet.errors import unknown
 from lossnet.spaces import sum_positions
 
 Cost = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+
+
+@dataclass(frozen=True)
+class ByReward:
+    """1 - reward(x, y): a cost for rows without a truth, which their batch's reward judges.
+
+    It takes the place of a cost in :class:`~lossnet.Compare` and
+    :class:`~lossnet.terms.CostTerm`; the rewards themselves are in [0, 1].
+    """
+
+    def __call__(self, reward: Tensor) -> Tensor:
+        """Costs of outputs with these rewards, same shape."""
+        return 1.0 - reward
 
 
 def l1(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -129,6 +129,11 @@ class Phase:
             raise unknown("monitor", self.monitor, ["metric", "loss"])
         if self.rows not in get_args(Rows):
             raise unknown("kind of rows", self.rows, get_args(Rows))
+        if self.monitor == "loss" and self.updates[0].objective.needs_unlabelled:
+            raise SettingError(
+                f"phase {self.name!r} monitors a loss that counts unlabelled rows, which "
+                "validation has not; take monitor='metric'"
+            )
         if len(self.trained) < sum(len(update.trained) for update in self.updates):
             raise SettingError(f"phase {self.name!r} trains one net in two updates; join them")
         for update in self.updates:
@@ -138,6 +143,11 @@ class Phase:
                     "objective needs the truth; take rows='train', or an objective without "
                     "cross-entropy, costs or contrasts"
                 )
+
+    @property
+    def beside(self) -> bool:
+        """Whether batches of unlabelled rows come beside those of ``rows``."""
+        return any(update.objective.needs_unlabelled for update in self.updates)
 
     @property
     def trained(self) -> frozenset[str]:
@@ -198,6 +208,12 @@ class Method:
                     f"phase {phase.name!r} trains on {phase.rows} rows, and the net "
                     f"{stacked[0]!r} needs the truth; take rows='train'"
                 )
+            for update in phase.updates:
+                if stacked := self._with_target(update.objective.nets_unlabelled):
+                    raise SettingError(
+                        f"the update of {update.name!r} runs the net {stacked[0]!r} on unlabelled "
+                        "rows, and that net needs the truth; take a net of x alone there"
+                    )
 
     def _with_target(self, nets: frozenset[str]) -> list[str]:
         """Those of the nets that can run only where the truth is known."""
@@ -232,6 +248,16 @@ class Method:
             names |= phase.predict.nets.union(*(update.nets for update in phase.updates))
             names |= set(phase.copies)
         return frozenset(names | {self.derived[name].base for name in names & self.derived.keys()})
+
+    @property
+    def needs_unlabelled(self) -> bool:
+        """Whether it trains on unlabelled rows."""
+        return any(phase.beside or phase.rows == "unlabelled" for phase in self.phases)
+
+    @property
+    def needs_reward(self) -> bool:
+        """Whether outputs on unlabelled rows are judged by a reward."""
+        return any(update.objective.needs_reward for p in self.phases for update in p.updates)
 
     @property
     def task_net_predicts(self) -> bool:

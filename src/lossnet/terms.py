@@ -9,7 +9,7 @@ from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.contrasts.base import Contrast
-from lossnet.costs import Cost, f1
+from lossnet.costs import ByReward, Cost, f1
 from lossnet.errors import SettingError
 from lossnet.proposals.base import Candidates
 
@@ -128,15 +128,22 @@ class CrossEntropy:
 
 @dataclass(frozen=True)
 class CostTerm:
-    """The cost of the prediction beside the truth."""
+    """The cost of the prediction beside the truth, or by the reward."""
 
-    cost: Cost = f1
+    cost: Cost | ByReward = f1
     nets: frozenset[str] = frozenset()
-    needs_target = True
     convex = False
 
+    @property
+    def needs_reward(self) -> bool:
+        return isinstance(self.cost, ByReward)
+
+    @property
+    def needs_target(self) -> bool:
+        return not self.needs_reward
+
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
-        return self.cost(prediction.y, context.target, context.batch.mask)[0]
+        return context.cost(self.cost, prediction.y)[0]
 
 
 @dataclass(frozen=True)

@@ -140,9 +140,19 @@ class LossnetEstimator(BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    def _check_unlabelled(self, method: Method, given: bool) -> None:
-        """Raise where unlabelled rows are missing, or where the method has no use for them."""
-        wanted = any(phase.rows == "unlabelled" for phase in method.phases)
+    def _check_unlabelled(self, method: Method, given: bool, *, reward: bool = False) -> None:
+        """Raise where unlabelled rows or a reward are missing, or of no use to the method."""
+        if method.needs_reward and not reward:
+            raise SettingError(
+                f"{method.name!r} judges outputs on unlabelled rows by a reward; give one to a "
+                "SequenceTagger: fit(..., unlabelled=sentences, reward=function)"
+            )
+        if reward and not method.needs_reward:
+            raise SettingError(
+                f"{method.name!r} has no use for a reward; leave it out, or take "
+                "method='seal-reward' or 'implicit-reward' with an unlabelled_weight above 0"
+            )
+        wanted = method.needs_unlabelled
         if wanted and not given:
             raise SettingError(
                 f"{method.name!r} trains on unlabelled rows here; give them: fit(..., "
@@ -186,7 +196,7 @@ class LossnetEstimator(BaseEstimator):
             score=score,
             validation=validation,
             unlabelled=unlabelled,
-            batch_size=min(self.batch_size, len(data)),
+            batch_size=self.batch_size,
             max_epochs=self.max_epochs,
             patience=self.patience,
             seed=seed,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -35,7 +36,7 @@ from lossnet.method import Method
 from lossnet.metrics.sequence import SEQUENCE_METRICS
 from lossnet.nets import Tagger, TokenFeatures
 from lossnet.proposals import Minimiser, Proposal
-from lossnet.recipes import SEQUENCE_ONLY
+from lossnet.rewards.base import Rewarded, RewardFunction
 from lossnet.spaces import Categorical, Space
 from lossnet.training.predict import best_output, each_batch
 from lossnet.training.sentences import SentenceSource
@@ -190,7 +191,7 @@ class SequenceTagger(LossnetEstimator):
             check_share("energy_dropout", self.energy_dropout)
         if self.global_energy is not None:
             check_choice("global_energy", self.global_energy, GLOBAL_ENERGIES)
-            if self.method in SEQUENCE_ONLY:
+            if isinstance(method.predict, Minimiser):
                 raise SettingError(
                     f"{self.method!r} is exact, which a global energy is not; take "
                     "global_energy=None, or another method"
@@ -215,6 +216,7 @@ class SequenceTagger(LossnetEstimator):
         columns: Columns | None = None,
         validation_data: Any = None,
         unlabelled: Any = None,
+        reward: RewardFunction | None = None,
         checkpoint: str | Path | None = None,
         resume_from_checkpoint: bool = False,
     ) -> SequenceTagger:
@@ -229,23 +231,27 @@ class SequenceTagger(LossnetEstimator):
                 SequenceData or a file, for early stopping, in place of a split. Tags that
                 training lacks count as wrong.
             unlabelled: sentences without tags, or a SequenceData or a file, whose tags are not
-                looked at, for ``infnet`` with ``tune_on="unlabelled"``.
+                looked at, for ``seal-reward``, ``implicit-reward``, and ``infnet`` with
+                ``tune_on="unlabelled"``.
+            reward: for the first two, how good an output is: ``(tokens, soft tags) -> (B,)``, see
+                :class:`lossnet.rewards.Reward`. It is not kept with the model.
             checkpoint: file that is written during training, to resume from.
             resume_from_checkpoint: go on from ``checkpoint``, which must exist.
         """
         with self._all_or_nothing():
             method = self._check_settings()
             self._check_resume(checkpoint, resume_from_checkpoint)
-            self._check_unlabelled(method, unlabelled is not None)
+            self._check_unlabelled(method, unlabelled is not None, reward=reward is not None)
             data = labelled(sentences, tags, columns, "the training data")
             seed = self._seed()
             data, held_out = self._split(data, validation_data, seed)
             vectors = self._vectors()
-            spare = None if unlabelled is None else sentences_of(unlabelled)
+            spare = None if unlabelled is None else replace(sentences_of(unlabelled), tags=None)
             others = [] if spare is None else spare.tokens
             if held_out is not None and any(p.rows == "validation" for p in method.phases):
                 others = [*others, *held_out.tokens]
-            self.tags_, self.scheme_ = data.tag_names, scheme_of(data)
+            self.tags_ = sorted({*data.tag_names, *getattr(reward, "tags", ())})
+            self.scheme_ = scheme_of(data)
             self.coder_ = TokenCoder.learn(
                 data.tokens,
                 data.columns,
@@ -268,7 +274,7 @@ class SequenceTagger(LossnetEstimator):
                 Categorical(),
                 self._source(data),
                 validation=validation,
-                unlabelled=None if spare is None else self._source(spare),
+                unlabelled=None if spare is None else self._source(spare, reward),
                 score=score,
                 seed=seed,
                 data_digest=" ".join(
@@ -295,7 +301,7 @@ class SequenceTagger(LossnetEstimator):
             return self.vectors
         return read_vectors(self.vectors)
 
-    def _source(self, data: SequenceData) -> SentenceSource:
+    def _source(self, data: SequenceData, reward: RewardFunction | None = None) -> SentenceSource:
         coded = [self._coded(data, row) for row in range(len(data))]
         targets = None
         if data.tags is not None:
@@ -303,8 +309,24 @@ class SequenceTagger(LossnetEstimator):
             # A tag that training never saw can never be right; it stands for none.
             targets = [np.array([number.get(t, 0) for t in tags]) for tags in data.tags]
         return SentenceSource(
-            coded, partial(collate, device=self.device), targets, tags=len(self.tags_)
+            coded,
+            partial(collate, device=self.device),
+            targets,
+            tags=len(self.tags_),
+            reward=None if reward is None else partial(self._rewarded, reward, data.tokens),
         )
+
+    def _rewarded(
+        self,
+        reward: RewardFunction,
+        tokens: list[list[str]],
+        rows: Sequence[int],
+        mask: Tensor,
+    ) -> Rewarded:
+        """The reward of some sentences, its columns found among the tagger's tags."""
+        own = getattr(reward, "tags", None)
+        columns = None if own is None else [self.tags_.index(tag) for tag in own]
+        return Rewarded(reward, [tokens[row] for row in rows], mask, columns)
 
     def _coded(self, data: SequenceData, row: int) -> Coded:
         columns = {name: values[row] for name, values in data.columns.items()}

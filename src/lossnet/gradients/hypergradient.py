@@ -41,7 +41,7 @@ def hypergradient(
     damping: float = 0.0,
     curvature: Curvature = "hessian",
     product: Product = "double-backward",
-    outputs: Callable[[], tuple[Tensor, Tensor, Tensor]] | None = None,
+    outputs: Callable[[], tuple[Tensor | Sequence[Tensor], Tensor, Tensor]] | None = None,
 ) -> Hypergradient:
     """The gradient of φ -> L_Prim(θ*(φ), φ), where θ*(φ) minimises L_Aux(θ, φ) over θ.
 
@@ -76,8 +76,9 @@ def hypergradient(
         curvature: which A.
         product: how products with second derivatives of L_Aux are found; with Gauss-Newton by
             automatic differentiation always.
-        outputs: for Gauss-Newton; gives z, the scalar loss that is convex in z, and the scalar
-            L_Aux, both computed from that z. L_Aux depends on θ through it alone.
+        outputs: for Gauss-Newton; gives z, one tensor or several, the scalar loss that is convex
+            in z, and the scalar L_Aux, both computed from that z. L_Aux depends on θ through it
+            alone.
 
     >>> from lossnet.gradients.solvers import ConjugateGradient
     >>> p = torch.tensor([3.0], requires_grad=True)
@@ -193,16 +194,21 @@ def _finite_differences(
 
 
 def _through_outputs(
-    z: Tensor, convex: Tensor, auxiliary: Tensor, inner: Sequence[Tensor], outer: Sequence[Tensor]
+    outputs: Tensor | Sequence[Tensor],
+    convex: Tensor,
+    auxiliary: Tensor,
+    inner: Sequence[Tensor],
+    outer: Sequence[Tensor],
 ) -> tuple[Matvec, Matvec]:
     """Products with J' H_z J and with ∂²L/∂φ∂θ = (∂²L/∂φ∂z) J.
 
     J'w is linear in w, so its gradient in w along v is J v; the value of w does not matter. Only
     J is found by differentiating the net twice: second derivatives are taken in z alone.
     """
+    z = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     bend, slope = _slope(convex, z), _slope(auxiliary, z)
-    w = torch.zeros_like(z, requires_grad=True)
-    pulled = _gradient(z, inner, [w], differentiable=True)
+    w = [torch.zeros_like(one, requires_grad=True) for one in z]
+    pulled = _gradient(z, inner, w, differentiable=True)
 
     def matvec(v: Vector) -> Vector:
         return _gradient(z, inner, _gradient(bend, z, _gradient(pulled, w, v)))
@@ -210,15 +216,18 @@ def _through_outputs(
     return matvec, lambda v: _gradient(slope, outer, _gradient(pulled, w, v))
 
 
-def _slope(loss: Tensor, z: Tensor) -> Tensor:
+def _slope(loss: Tensor, z: Sequence[Tensor]) -> Vector:
     """∂loss/∂z, to be differentiated again."""
-    (slope,) = torch.autograd.grad(loss, z, retain_graph=True, create_graph=True, allow_unused=True)
-    if slope is None:
+    slopes = torch.autograd.grad(loss, z, retain_graph=True, create_graph=True, allow_unused=True)
+    if all(slope is None for slope in slopes):
         raise SettingError(
             "a loss is not computed from the z that outputs() returns; return the very tensor the "
             "losses are computed from"
         )
-    return slope
+    return tuple(
+        torch.zeros_like(one) if slope is None else slope
+        for slope, one in zip(slopes, z, strict=True)
+    )
 
 
 _CURVATURES = ("hessian", "gauss-newton")

@@ -16,7 +16,7 @@ from lossnet.gradients.solvers import Neumann, Solver, norm
 
 if TYPE_CHECKING:
     from lossnet.context import Context
-    from lossnet.objectives import Judge, Objective
+    from lossnet.objectives import Compound, Judge, Objective
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Implicit:
         net: the inner net.
     """
 
-    inner: Judge
+    inner: Judge | Compound
     solver: Solver = field(default_factory=Neumann)
     damping: float = 1.0
     curvature: Curvature = "gauss-newton"
@@ -59,7 +59,7 @@ class Implicit:
                 "damping is 0, and a Gauss-Newton matrix of a net with more parameters than "
                 "outputs in a batch is singular; give a damping above 0"
             )
-        if self.curvature == "gauss-newton" and not self.inner.convex_part.terms:
+        if self.curvature == "gauss-newton" and self.inner.convex_part is None:
             raise SettingError(
                 "no term of the inner objective is convex in the logits, so there is nothing to "
                 "make a Gauss-Newton matrix of; give cross-entropy a weight, or "
@@ -71,7 +71,8 @@ class Implicit:
         return self.inner.nets
 
     def check(self, objective: Objective, trains: Sequence[str]) -> None:
-        objective.check(keep_path=True, trains=trains)
+        # The loss counts the inner net's answer, so a part of it may depend on that net alone.
+        objective.check(keep_path=True, trains=(*trains, self.net))
         self.inner.check(keep_path=False, trains=(self.net,))
         if self.net not in objective.nets:
             raise SettingError(
@@ -99,23 +100,29 @@ class Implicit:
             with context.focused([self.net], attached=trains):
                 return self.inner(context).mean()
 
-        def outputs() -> tuple[Tensor, Tensor, Tensor]:
-            convex = self.inner.convex_part(context).mean()
-            return context.logits(self.net), convex, auxiliary()
+        def outputs() -> tuple[list[Tensor], Tensor, Tensor]:
+            passes = [context]
+            if self.inner.needs_unlabelled:
+                passes.append(context.of("unlabelled"))
+            convex = self.inner.convex_part
+            assert convex is not None  # checked when built
+            z = [one.logits(self.net) for one in passes]
+            return z, convex(context).mean(), auxiliary()
 
         with context.focused(trains):
             primary = objective(context, keep_path=True).mean()
-        found = hypergradient(
-            primary,
-            auxiliary,
-            inner,
-            parameters,
-            solver=self.solver,
-            damping=self.damping,
-            curvature=self.curvature,
-            product=self.product,
-            outputs=outputs if self.curvature == "gauss-newton" else None,
-        )
+        with context.unnoted():
+            found = hypergradient(
+                primary,
+                auxiliary,
+                inner,
+                parameters,
+                solver=self.solver,
+                damping=self.damping,
+                curvature=self.curvature,
+                product=self.product,
+                outputs=outputs if self.curvature == "gauss-newton" else None,
+            )
         measures = {
             "explicit norm": norm(found.explicit),
             "implicit norm": norm(found.implicit),

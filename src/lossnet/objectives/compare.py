@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal, get_args
 
 from torch import Tensor
 
 from lossnet import sparse
 from lossnet.context import Context
 from lossnet.contrasts.base import Compared, Contrast
-from lossnet.costs import Cost, f1
+from lossnet.costs import ByReward, Cost, f1
 from lossnet.errors import SettingError, unknown
 from lossnet.objectives.checks import check_path, names
 from lossnet.proposals.base import Candidates, Proposal
+
+#: What a path from the candidates to their net may lead through.
+Path = Literal["all", "cost", "none"]
 
 
 @dataclass(frozen=True)
@@ -24,22 +27,25 @@ class Compare:
     Args:
         contrast: what is made of the energies.
         proposal: where the candidates come from.
-        cost: cost of a candidate beside the truth, for contrasts that ask for one.
+        cost: cost of a candidate beside the truth, or by the reward, for contrasts that ask for
+            one.
         energy: the net whose energies are compared. A task-net's energy is its negative
             log-likelihood, -log P(y|x), which turns a contrast into a loss on the task-net.
         path: where candidates keep a path to their net, what it leads through: ``"all"``, energy
-            and cost, or their ``"cost"`` alone.
+            and cost, their ``"cost"`` alone, or ``"none"``: the candidates are constants.
     """
 
     contrast: Contrast
     proposal: Proposal
-    cost: Cost = f1
+    cost: Cost | ByReward = f1
     energy: str = "energy"
-    path: Literal["all", "cost"] = "all"
+    path: Path = "all"
+    needs_unlabelled: ClassVar[bool] = False
+    nets_unlabelled: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
-        if self.path not in ("all", "cost"):
-            raise unknown("path", self.path, ["all", "cost"])
+        if self.path not in get_args(Path):
+            raise unknown("path", self.path, get_args(Path))
 
     @property
     def nets(self) -> frozenset[str]:
@@ -48,7 +54,14 @@ class Compare:
 
     @property
     def needs_target(self) -> bool:
-        return True
+        by_truth = "cost" in self.contrast.requires and not self.needs_reward
+        beside_truth = bool(self.contrast.requires & {"target", "log_q"})
+        return by_truth or beside_truth or self.proposal.needs_target
+
+    @property
+    def needs_reward(self) -> bool:
+        """Whether its candidates are judged by a reward."""
+        return isinstance(self.cost, ByReward) and "cost" in self.contrast.requires
 
     @property
     def proposals(self) -> tuple[Proposal, ...]:
@@ -68,6 +81,7 @@ class Compare:
                 f"{contrast} needs log q of its candidates and {proposal} has none; "
                 "take Samples, or a contrast without log q such as Ranking"
             )
+        keep_path = keep_path and self.path != "none"
         if keep_path:
             check_path(self.proposal, "gradient=Direct()")
         if keep_path and self.path == "cost" and "cost" not in self.contrast.requires:
@@ -83,12 +97,16 @@ class Compare:
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Tensor:
         """The loss of each example, ``(B,)``."""
-        drawn = self.proposal(context, keep_path=keep_path)
+        drawn = self.drawn(context, keep_path)
         y = self.compared(drawn)
         if "target" not in self.contrast.requires:
             return self.loss(context, drawn, self.energies(context, y))
         e = self.energies(context, sparse.prepend(context.target, y))
         return self.loss(context, drawn, e[1:], e[0])
+
+    def drawn(self, context: Context, keep_path: bool) -> Candidates:
+        """The candidates, with a path to their net where it is asked for and has a use."""
+        return self.proposal(context, keep_path=keep_path and self.path != "none")
 
     def compared(self, drawn: Candidates) -> Tensor:
         """The candidates whose energies are compared, ``(K, B, *S)``."""
@@ -106,7 +124,7 @@ class Compare:
         """The loss of each example, ``(B,)``, once the energies are known."""
         cost = None
         if "cost" in self.contrast.requires:
-            cost = self.cost(drawn.y, context.target, context.batch.mask)
+            cost = context.cost(self.cost, drawn.y)
         return self.contrast(
             Compared(
                 e=e,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from lossnet import sparse
 from lossnet.context import Context
-from lossnet.errors import SettingError
+from lossnet.errors import SettingError, unknown
 from lossnet.objectives.compare import Compare
 from lossnet.objectives.judge import Judge
 from lossnet.objectives.likelihood import Likelihood
@@ -19,20 +20,40 @@ from lossnet.proposals.base import Proposal
 
 @dataclass(frozen=True)
 class Part:
-    """``weight`` times an objective, under a name of its own in the history."""
+    """``weight`` times an objective, under a name of its own in the history.
+
+    Args:
+        name: what the history calls it.
+        weight: its weight.
+        objective: what is summed.
+        rows: the ``"batch"`` itself, or the ``"unlabelled"`` rows that come beside it.
+    """
 
     name: str
     weight: float
     objective: Compare | Judge | Likelihood
+    rows: Literal["batch", "unlabelled"] = "batch"
 
     def __post_init__(self) -> None:
+        if self.rows not in ("batch", "unlabelled"):
+            raise unknown("kind of rows", self.rows, ["batch", "unlabelled"])
+        if self.rows == "unlabelled" and self.objective.needs_target:
+            raise SettingError(
+                f"{self.name!r} is on unlabelled rows, and its objective needs the truth; take "
+                "cost=ByReward() and candidates that do not ask for it, or terms without "
+                "cross-entropy"
+            )
         if not self.weight >= 0:
             raise SettingError(f"the weight of {self.name!r} is {self.weight}; give 0 or more")
 
 
 @dataclass(frozen=True)
 class Compound:
-    """A weighted sum of objectives, such as paper 003's Eq. 6; parts of weight 0 are left out."""
+    """A weighted sum of objectives, such as paper 003's Eq. 6; parts of weight 0 are left out.
+
+    Parts may be on unlabelled rows, of which a batch comes beside the labelled one: the mean of
+    such a part is added to every example, so that the mean loss is L_labelled + λ L_unlabelled.
+    """
 
     parts: tuple[Part, ...]
 
@@ -54,6 +75,35 @@ class Compound:
         return any(part.objective.needs_target for part in self._counted)
 
     @property
+    def needs_unlabelled(self) -> bool:
+        """Whether parts of it are on unlabelled rows."""
+        return bool(self._unlabelled)
+
+    @property
+    def needs_reward(self) -> bool:
+        """Whether a part of it counts a reward."""
+        return any(part.objective.needs_reward for part in self._counted)
+
+    @property
+    def nets_unlabelled(self) -> frozenset[str]:
+        """The nets it runs on unlabelled rows."""
+        return frozenset().union(*(part.objective.nets for part in self._unlabelled))
+
+    @property
+    def _unlabelled(self) -> list[Part]:
+        return [part for part in self._counted if part.rows == "unlabelled"]
+
+    @property
+    def convex_part(self) -> Compound | None:
+        """The terms that are convex in the predictions' logits, alone; None without any."""
+        parts = []
+        for part in self._counted:
+            convex = part.objective.convex_part if isinstance(part.objective, Judge) else None
+            if convex is not None:
+                parts.append(replace(part, objective=convex))
+        return Compound(tuple(parts)) if parts else None
+
+    @property
     def proposals(self) -> tuple[Proposal, ...]:
         """Where its candidates and predictions come from."""
         return tuple(p for part in self._counted for p in part.objective.proposals)
@@ -73,6 +123,7 @@ class Compound:
         total: Tensor | None = None
         for part, value in zip(self._counted, self._losses(context, keep_path), strict=True):
             context.note(part.name, value)
+            value = value.mean() if part.rows == "unlabelled" else value
             value = value if part.weight == 1 else part.weight * value
             total = value if total is None else total + value
         assert total is not None
@@ -83,17 +134,20 @@ class Compound:
         alike = [one for one in objectives if isinstance(one, Compare)]
         together = (
             len(alike) == len(objectives) > 1
+            and not self.needs_unlabelled
             and len({one.energy for one in alike}) == 1
             and all("target" in one.contrast.requires for one in alike)
         )
         if together:
             return _compare_together(alike, context, keep_path)
-        return [one(context, keep_path=keep_path) for one in objectives]
+        return [
+            part.objective(context.of(part.rows), keep_path=keep_path) for part in self._counted
+        ]
 
 
 def _compare_together(parts: list[Compare], context: Context, keep_path: bool) -> list[Tensor]:
     """The losses of several comparisons with the truth, all energies found in one pass."""
-    drawn = [part.proposal(context, keep_path=keep_path) for part in parts]
+    drawn = [part.drawn(context, keep_path) for part in parts]
     dtype = context.target.dtype
     dense = [sparse.dense(p.compared(d), dtype) for p, d in zip(parts, drawn, strict=True)]
     e = parts[0].energies(context, torch.cat([context.target.unsqueeze(0), *dense]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from lossnet.errors import SettingError
 from lossnet.objectives.checks import check_path, names
 from lossnet.proposals.base import Proposal
 from lossnet.proposals.net import NetOutput
-from lossnet.terms import Violation, Weighted
+from lossnet.terms import CostTerm, Violation, Weighted
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Judge:
 
     terms: tuple[Weighted, ...]
     prediction: Proposal = field(default_factory=NetOutput)
+    needs_unlabelled: ClassVar[bool] = False
+    nets_unlabelled: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def nets(self) -> frozenset[str]:
@@ -36,6 +39,11 @@ class Judge:
     @property
     def needs_target(self) -> bool:
         return self.prediction.needs_target or any(t.term.needs_target for t in self._counted)
+
+    @property
+    def needs_reward(self) -> bool:
+        """Whether its prediction is judged by a reward."""
+        return any(isinstance(t.term, CostTerm) and t.term.needs_reward for t in self._counted)
 
     @property
     def proposals(self) -> tuple[Proposal, ...]:
@@ -49,9 +57,10 @@ class Judge:
         return self.prediction.nets if raised else frozenset()
 
     @property
-    def convex_part(self) -> Judge:
-        """The terms that are convex in the prediction's logits, alone."""
-        return replace(self, terms=tuple(t for t in self._counted if t.term.convex))
+    def convex_part(self) -> Judge | None:
+        """The terms that are convex in the prediction's logits, alone; None without any."""
+        terms = tuple(t for t in self._counted if t.term.convex)
+        return replace(self, terms=terms) if terms else None
 
     @property
     def _counted(self) -> list[Weighted]:

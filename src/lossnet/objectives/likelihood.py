@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -24,6 +25,9 @@ class Likelihood:
     """
 
     energy: str = "energy"
+    needs_unlabelled: ClassVar[bool] = False
+    nets_unlabelled: ClassVar[frozenset[str]] = frozenset()
+    needs_reward: ClassVar[bool] = False
 
     @property
     def nets(self) -> frozenset[str]:

@@ -26,6 +26,7 @@ from lossnet.recipes.seal_static import (
     seal_static_nce,
     seal_static_regression,
 )
+from lossnet.recipes.semi_supervised import implicit_reward, seal_reward
 
 RECIPES: dict[str, Callable[..., Method]] = {
     "cross-entropy": cross_entropy,
@@ -53,8 +54,13 @@ RECIPES: dict[str, Callable[..., Method]] = {
 }
 
 
-#: Methods that need an energy whose partition function can be computed: a chain of tags.
-SEQUENCE_ONLY: dict[str, Callable[..., Method]] = {"crf": crf}
+#: Methods for sequences of tags alone: an energy whose partition function can be computed, or a
+#: reward of tagged sentences.
+SEQUENCE_ONLY: dict[str, Callable[..., Method]] = {
+    "crf": crf,
+    "seal-reward": seal_reward,
+    "implicit-reward": implicit_reward,
+}
 #: Every method.
 METHODS = RECIPES | SEQUENCE_ONLY
 

@@ -25,13 +25,13 @@ from lossnet.gradients import Direct, GradientRule, Implicit
 from lossnet.gradients.hypergradient import Curvature, Product
 from lossnet.gradients.solvers import SOLVERS
 from lossnet.method import Method, Phase
-from lossnet.objectives import Judge
+from lossnet.objectives import Compound, Judge
 from lossnet.proposals import NetOutput, Proposal, RelaxedSamples
 from lossnet.recipes.parts import energy_update, task_update
 
 
 @dataclass(frozen=True)
-class _Rule:
+class ImplicitRule:
     """How the energy's gradient is found."""
 
     gradient: Literal["implicit", "direct"]
@@ -40,9 +40,9 @@ class _Rule:
     damping: float
     curvature: Curvature
     product: Product
-    path: Literal["all", "cost"]
+    path: Literal["all", "cost"] = "cost"
 
-    def __call__(self, inner: Judge) -> GradientRule:
+    def __call__(self, inner: Judge | Compound) -> GradientRule:
         if self.gradient not in ("implicit", "direct"):
             raise unknown("gradient", self.gradient, ["implicit", "direct"])
         if self.gradient == "direct":
@@ -57,7 +57,7 @@ def _bilevel(
     name: str,
     contrast: Contrast,
     proposal: Proposal,
-    rule: _Rule,
+    rule: ImplicitRule,
     *,
     cost: str,
     energy_weight: float,
@@ -117,7 +117,7 @@ def implicit_ssvm(
         "implicit-ssvm",
         Margin(margin),
         NetOutput(),
-        _Rule(gradient, solver, solver_steps, damping, curvature, product, path),
+        ImplicitRule(gradient, solver, solver_steps, damping, curvature, product, path),
         cost=cost,
         energy_weight=energy_weight,
         xent_weight=xent_weight,
@@ -154,7 +154,7 @@ def implicit_dvn(
         "implicit-dvn",
         Regression(),
         NetOutput(),
-        _Rule(gradient, solver, solver_steps, damping, curvature, product, path),
+        ImplicitRule(gradient, solver, solver_steps, damping, curvature, product, path),
         cost=cost,
         energy_weight=energy_weight,
         xent_weight=xent_weight,
@@ -197,7 +197,7 @@ def implicit_cd(
         "implicit-cd",
         Ranking(margin),
         RelaxedSamples(samples, temperature, straight_through),
-        _Rule(gradient, solver, solver_steps, damping, curvature, product, path),
+        ImplicitRule(gradient, solver, solver_steps, damping, curvature, product, path),
         cost=cost,
         energy_weight=energy_weight,
         xent_weight=xent_weight,
@@ -242,7 +242,7 @@ def implicit_nce(
         "implicit-nce",
         NCE(margin),
         RelaxedSamples(samples, temperature, straight_through, path_through_log_q),
-        _Rule(gradient, solver, solver_steps, damping, curvature, product, path),
+        ImplicitRule(gradient, solver, solver_steps, damping, curvature, product, path),
         cost=cost,
         energy_weight=energy_weight,
         xent_weight=xent_weight,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import replace
 
 from lossnet.contrasts.base import Contrast
 from lossnet.costs import Cost, get_cost
 from lossnet.gradients import Direct, GradientRule
 from lossnet.method import Optimiser, Update
-from lossnet.objectives import Compare, Judge
+from lossnet.objectives import Compare, Compound, Judge, Part
+from lossnet.objectives.compare import Path
 from lossnet.proposals.base import Proposal
 from lossnet.proposals.net import NetOutput
 from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
@@ -53,7 +54,7 @@ def energy_update(
     lr: float,
     weight_decay: float,
     beta1: float = 0.9,
-    path: Literal["all", "cost"] = "all",
+    path: Path = "all",
     gradient: GradientRule | None = None,
 ) -> Update:
     """L_E: a contrast of the energies of a proposal's candidates, by default its own gradient."""
@@ -64,3 +65,17 @@ def energy_update(
         optimiser=Optimiser(lr=lr, weight_decay=weight_decay, plateau=5, beta1=beta1),
         gradient=gradient or Direct(),
     )
+
+
+def with_unlabelled(update: Update, objective: Compare | Judge, weight: float) -> Update:
+    """The update with ``weight`` times an objective on unlabelled rows added to its own.
+
+    The history has both parts by name. With weight 0 it is the update itself.
+    """
+    if weight == 0:
+        return update
+    own = update.objective
+    assert not isinstance(own, Compound)
+    labelled = Part(f"labelled/{update.name}", 1.0, own)
+    beside = Part(f"unlabelled/{update.name}", weight, objective, rows="unlabelled")
+    return replace(update, objective=Compound((labelled, beside)))

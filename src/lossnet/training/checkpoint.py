@@ -53,6 +53,7 @@ def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, A
     """Write the trainer's whole state to ``path``, whole or not at all."""
     tensors: dict[str, Tensor] = {
         "random/order": trainer.order.get_state(),
+        "random/order beside": trainer.order_beside.get_state(),
         "random/proposals": trainer.generator.get_state(),
     }
     for name, net in trainer.nets.items():
@@ -106,6 +107,7 @@ def _restore(trainer: Trainer, tensors: Mapping[str, Tensor], state: Mapping[str
     trainer.epochs_since_best = state["epochs_since_best"]
     trainer.history = state["history"]
     trainer.order.set_state(tensors["random/order"])
+    trainer.order_beside.set_state(tensors["random/order beside"])
     trainer.generator.set_state(tensors["random/proposals"])
     for name, net in trainer.nets.items():
         trainer.streams.states[name] = tensors[f"random/net/{name}"]

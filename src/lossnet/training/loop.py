@@ -45,7 +45,9 @@ class Trainer:
         nets: the nets by name, changed in place.
         space: what an output is.
         data: the training rows.
-        unlabelled: rows without a truth, for phases that train on such.
+        unlabelled: rows without a truth, for phases that train on such; where they come beside
+            the others, an epoch is a round of the longer of the two, and the shorter is gone
+            through again and again, in a new order each time.
         score: metric of a proposal's predictions on validation data, higher is better; None
             trains ``max_epochs`` and keeps the last weights.
         validation: validation rows, for phases that monitor their loss.
@@ -83,10 +85,11 @@ class Trainer:
                 raise SettingError(f"phase {phase.name!r} monitors its loss: give validation rows")
         self.sources = {"train": data, "validation": validation, "unlabelled": unlabelled}
         for phase in method.phases:
-            if self.sources[phase.rows] is None:
-                raise SettingError(
-                    f"phase {phase.name!r} trains on {phase.rows} rows, and none are given"
-                )
+            for rows in (phase.rows, "unlabelled" if phase.beside else phase.rows):
+                if self.sources[rows] is None:
+                    raise SettingError(
+                        f"phase {phase.name!r} trains on {rows} rows, and none are given"
+                    )
         self.method, self.nets, self.space = method, nets, space
         self.score, self.validation = score, validation
         self.batch_size, self.max_epochs, self.patience = batch_size, max_epochs, patience
@@ -132,6 +135,7 @@ class Trainer:
         # Every phase sees the same order of rows: what a net is given then depends on its own
         # phase alone, and a task-net trained after a loss-net starts as one trained by itself.
         self.order = torch.Generator().manual_seed(stream_seed(self.seed, "order"))
+        self.order_beside = torch.Generator().manual_seed(stream_seed(self.seed, "order beside"))
         self.epoch = 0
         self.best: float | None = None
         self.best_weights: dict[str, dict[str, Tensor]] = {}
@@ -151,9 +155,9 @@ class Trainer:
     def _epoch(self) -> None:
         began = time.perf_counter()
         sums: dict[str, float] = {}
-        batches = self.data.shuffled(self.batch_size, self.order)
-        for number, rows in enumerate(batches):
-            measures = self._batch(rows, number)
+        batches = self._batches()
+        for number, (rows, beside) in enumerate(batches):
+            measures = self._batch(rows, beside, number)
             for name, value in measures.items():
                 sums[name] = sums.get(name, 0.0) + value
             losses = {
@@ -174,8 +178,23 @@ class Trainer:
         for callback in self.callbacks:
             callback.on_epoch(self)
 
-    def _batch(self, rows: Tensor, number: int) -> dict[str, float]:
+    def _batches(self) -> list[tuple[Tensor, Tensor | None]]:
+        """The rows of an epoch's batches, and of the unlabelled ones beside them."""
+        own = list(self.data.shuffled(self.batch_size, self.order))
+        spare = self.sources["unlabelled"]
+        if not self.phase.beside or spare is None:
+            return [(rows, None) for rows in own]
+        beside = list(spare.shuffled(self.batch_size, self.order_beside))
+        longest = max(len(own), len(beside))
+        while len(own) < longest:
+            own += self.data.shuffled(self.batch_size, self.order)
+        while len(beside) < longest:
+            beside += spare.shuffled(self.batch_size, self.order_beside)
+        return list(zip(own[:longest], beside[:longest], strict=True))
+
+    def _batch(self, rows: Tensor, beside: Tensor | None, number: int) -> dict[str, float]:
         """Every update of the phase on one batch; the means of what their steps measured."""
+        spare = self.sources["unlabelled"]
         context = Context(
             self.nets,
             self.data.batch(rows),
@@ -183,6 +202,7 @@ class Trainer:
             generator=self.generator,
             training=self.phase.trained,
             streams=self.streams,
+            beside=None if spare is None or beside is None else spare.batch(beside),
         )
         where = f" (phase {self.phase.name!r}, epoch {self.epoch + 1}, batch {number + 1})"
         means: dict[str, float] = {}

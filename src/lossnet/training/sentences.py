@@ -30,6 +30,8 @@ class SentenceSource:
         collate: makes :class:`~lossnet.nets.Tokens` of some of them.
         targets: tag numbers of each, ``(T,)``, or None.
         tags: number of tags.
+        reward: for sentences without targets, a reward of some of them: their numbers and their
+            mask to a function ``(K, B, T, C) -> (K, B)``.
     """
 
     def __init__(
@@ -39,9 +41,10 @@ class SentenceSource:
         targets: Sequence[np.ndarray] | None = None,
         *,
         tags: int,
+        reward: Callable[[Sequence[int], Tensor], Callable[[Tensor], Tensor]] | None = None,
     ) -> None:
         self._sentences, self._collate = sentences, collate
-        self._targets, self._tags = targets, tags
+        self._targets, self._tags, self._reward = targets, tags, reward
         self._lengths = torch.tensor([len(sentence) for sentence in sentences])
 
     def __len__(self) -> int:
@@ -51,7 +54,8 @@ class SentenceSource:
         numbers = range(len(self))[rows] if isinstance(rows, slice) else rows.tolist()
         x = self._collate([self._sentences[number] for number in numbers])
         if self._targets is None:
-            return Batch(x, None, x.mask)
+            reward = None if self._reward is None else self._reward(numbers, x.mask)
+            return Batch(x, None, x.mask, reward)
         target = torch.zeros(x.mask.shape, dtype=torch.long)
         for row, number in enumerate(numbers):
             tags = self._targets[number]
