@@ -53,9 +53,9 @@ def fitted() -> SequenceTagger:
     return tagger().fit(TRAIN)
 
 
-@pytest.mark.parametrize("method", ["cross-entropy", "crf", "infnet-plus", "seal-nce"])
+@pytest.mark.parametrize("method", ["cross-entropy", "crf", "ssvm", "infnet-plus", "seal-nce"])
 def test_learns(method) -> None:
-    rates = {"energy_lr": 1e-2} if method == "crf" else {"task_lr": 1e-2}
+    rates = {"energy_lr": 1e-2} if method in ("crf", "ssvm") else {"task_lr": 1e-2}
     model = tagger(method, method_params=rates).fit(TRAIN)
     assert model.score(TEST) > 0.97
     found = model.predict_spans([["Ann", "Jr", "saw", "Rome"]])

@@ -5,11 +5,13 @@ import pytest
 import torch
 
 from lossnet.context import Batch, Context
+from lossnet.contrasts import Margin
+from lossnet.costs import l1
 from lossnet.energies import ChainEnergy, LabelEnergy
 from lossnet.errors import SettingError
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.nets import TokenFeatures, Tokens
-from lossnet.objectives import Likelihood
+from lossnet.objectives import Compare, Likelihood
 from lossnet.proposals import Minimiser
 from lossnet.spaces import Binary, Categorical
 from lossnet.training import Trainer, predict
@@ -97,6 +99,24 @@ def test_the_likelihood_is_the_enumerated_one() -> None:
     torch.testing.assert_close(Likelihood()(context), e_target + torch.logsumexp(-e, 0))
     y = Minimiser()(context).y
     torch.testing.assert_close(context.energy(y)[0], e.amin(0))
+
+
+@pytest.mark.parametrize("margin", [0.5, 2.0])
+def test_the_exact_margin_is_the_enumerated_one(margin) -> None:
+    """max_y [margin Δ(y, y*) - E(x, y) + E(x, y*)] over all paths, in a batch with padding."""
+    rows = [i for i, w in enumerate(SENTENCES) if len(w) in (3, 4)][:8]
+    batch = source().batch(torch.tensor(rows))
+    context = Context({"energy": chain()}, batch, Categorical())
+    assert batch.target is not None
+    assert batch.mask is not None
+    found = Compare(Margin(margin), Minimiser(margin=margin), l1)(context)
+    paths = Categorical().enumerate((4, TAGS)).float().unsqueeze(1).expand(-1, len(rows), -1, -1)
+    violation = margin * l1(paths, batch.target, batch.mask) - context.energy(paths)
+    e_target = context.energy(batch.target.unsqueeze(0))[0]
+    torch.testing.assert_close(found, violation.amax(0) + e_target)
+    assert (found > 0).all()
+    with pytest.raises(SettingError, match="margin is -1"):
+        Minimiser(margin=-1)
 
 
 def test_a_random_field_learns_what_depends_on_the_neighbour() -> None:

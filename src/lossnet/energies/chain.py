@@ -39,8 +39,20 @@ class ChainEnergy(Energy):
     def output_like(self, h: Tensor) -> Tensor:
         return h
 
-    def minimise(self, h: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The tags of lowest energy, ``(B, T)``."""
+    def minimise(
+        self,
+        h: Tensor,
+        mask: Tensor | None = None,
+        *,
+        target: Tensor | None = None,
+        margin: float = 0.0,
+    ) -> Tensor:
+        """The tags of lowest E(x, y), or with a target of lowest E - margin Δ, ``(B, T)``.
+
+        Δ is the L1 distance to the one-hot target.
+        """
+        if target is not None:
+            h = chains.cost_augmented(h, target, margin, mask)
         return chains.viterbi(h, self.pairwise, mask)[0]
 
     def marginals(self, h: Tensor, mask: Tensor | None = None) -> Tensor:

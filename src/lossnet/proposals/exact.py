@@ -7,19 +7,33 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 
 from lossnet.context import Context
+from lossnet.errors import SettingError
 from lossnet.proposals.base import Candidates
 
 
 @dataclass(frozen=True)
 class Minimiser:
-    """argmin_y E(x, y) of an energy that has ``minimise``, such as a chain by Viterbi's algorithm.
+    """argmin_y E(x, y) - margin Δ(y, y*) of an energy that has ``minimise``.
 
-    One candidate, discrete.
+    Such as a chain's, by Viterbi's algorithm. One candidate, discrete.
+
+    Args:
+        energy: name of the energy.
+        margin: weight of the L1 cost Δ, twice the number of wrong positions: with one it is the
+            worst violation of a margin (cost-augmented inference), which needs the truth.
     """
 
     energy: str = "energy"
+    margin: float = 0.0
     provides: frozenset[str] = frozenset()
-    needs_target = False
+
+    def __post_init__(self) -> None:
+        if not self.margin >= 0:
+            raise SettingError(f"margin is {self.margin}; give 0 or more")
+
+    @property
+    def needs_target(self) -> bool:
+        return self.margin > 0
 
     @property
     def nets(self) -> frozenset[str]:
@@ -28,7 +42,8 @@ class Minimiser:
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         h = context.encoded(self.energy)
         energy = context.nets[self.energy]
-        tags = energy.minimise(h, context.batch.mask)
+        truth = context.target if self.margin else None
+        tags = energy.minimise(h, context.batch.mask, target=truth, margin=self.margin)
         y = F.one_hot(tags, energy.output_like(h).shape[-1]).bool()
         if context.batch.mask is not None:
             y = y & context.batch.mask.unsqueeze(-1)

@@ -9,7 +9,7 @@ from typing import Any
 from lossnet.errors import SettingError, unknown
 from lossnet.method import Method
 from lossnet.recipes.alen import aen, alen
-from lossnet.recipes.crf import crf
+from lossnet.recipes.chains import crf, ssvm
 from lossnet.recipes.cross_entropy import cross_entropy, task_ranking
 from lossnet.recipes.energy_networks import dvn, nce_energy, spen, spen_e2e
 from lossnet.recipes.implicit import implicit_cd, implicit_dvn, implicit_nce, implicit_ssvm
@@ -58,6 +58,7 @@ RECIPES: dict[str, Callable[..., Method]] = {
 #: reward of tagged sentences.
 SEQUENCE_ONLY: dict[str, Callable[..., Method]] = {
     "crf": crf,
+    "ssvm": ssvm,
     "seal-reward": seal_reward,
     "implicit-reward": implicit_reward,
 }
