@@ -85,8 +85,8 @@ TRUNCATION: dict[str, dict[str, Any]] = {
 }
 #: Nets that are as good as untrained: their learning rates are next to nothing.
 UNTRAINED = {"task_lr": 1e-12, "energy_lr": 1e-12, "tune_lr": 1e-12}
-#: Epochs of the runs that show how inference steps and energy steps balance.
-BALANCE_EPOCHS = 12
+#: Epochs of these runs, and of those that show how inference steps and energy steps balance.
+TRUNCATION_EPOCHS, BALANCE_EPOCHS = 12, 8
 
 VECTORS = ROOT / "vectors" / "glove6b_100d_subset.npz"
 
@@ -172,7 +172,7 @@ def truncation(arguments: argparse.Namespace) -> None:
     train, dev, _ = parts("twitter_pos")
     for row, params in {"untrained": UNTRAINED, **TRUNCATION}.items():
         # Without early stopping's choice of an epoch: what counts is where training ends.
-        epochs = 1 if row == "untrained" else BALANCE_EPOCHS
+        epochs = 1 if row == "untrained" else TRUNCATION_EPOCHS
         model = tagger("twitter_pos", "infnet", params, 0, max_epochs=epochs, patience=epochs)
         key = {"data": "twitter_pos-truncation", "method": row, "seed": 0}
         key["configuration"] = configuration(model)
