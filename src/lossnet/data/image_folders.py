@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from lossnet.data.images import ImageData
-from lossnet.data.parts import Parts
-from lossnet.data.splits import PART_WORDS, PARTS, cut_rows
+from lossnet.data.parts import PART_WORDS, PARTS, Parts, cut_rows
 from lossnet.data.text import read_bytes
 from lossnet.errors import DataError, LossnetError
 from lossnet.files import write_whole

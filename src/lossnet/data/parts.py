@@ -6,7 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from lossnet.data.splits import PARTS, cut_rows
+import numpy as np
+
+from lossnet.errors import DataError
+
+PARTS = ("train", "validation", "test")
+PART_WORDS = {
+    "train": "train",
+    "training": "train",
+    "valid": "validation",
+    "validation": "validation",
+    "val": "validation",
+    "dev": "validation",
+    "test": "test",
+}
 
 
 class Rows(Protocol):
@@ -51,3 +64,16 @@ class Parts(Generic[D]):
             return self
         rest, held = cut_rows(len(self.train), [fraction], seed)
         return type(self)(self.train.subset(rest), self.train.subset(held), self.test)
+
+
+def cut_rows(rows: int, fractions: list[float], seed: int) -> list[np.ndarray[Any, Any]]:
+    """What is left, then one set of rows for each fraction; each in ascending order."""
+    order = np.random.default_rng(seed).permutation(rows)
+    parts, start = [], 0
+    for fraction in fractions:
+        size = max(1, round(rows * fraction))
+        parts.append(np.sort(order[start : start + size]))
+        start += size
+    if start >= rows:
+        raise DataError(f"{rows} rows are too few to cut {fractions} from; give more rows")
+    return [np.sort(order[start:]), *parts]

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from lossnet.data.conll import ConllFormat, read_layout
 from lossnet.data.cora import read_references
-from lossnet.data.parts import Parts
+from lossnet.data.parts import PART_WORDS, Parts, cut_rows
 from lossnet.data.sequences import SequenceData
-from lossnet.data.splits import PART_WORDS, cut_rows
 from lossnet.data.text import extension
 from lossnet.data.utf8 import utf8_text
 from lossnet.errors import DataError

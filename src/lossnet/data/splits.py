@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,48 +11,15 @@ import numpy as np
 
 from lossnet.data.dataset import MultiLabelData
 from lossnet.data.formats import EXTENSIONS, Labels, read_files
+from lossnet.data.parts import PART_WORDS, PARTS, Parts, cut_rows
 from lossnet.data.text import extension, stem
 from lossnet.errors import DataError
 from lossnet.files import read_json
 
-PARTS = ("train", "validation", "test")
-PART_WORDS = {
-    "train": "train",
-    "training": "train",
-    "valid": "validation",
-    "validation": "validation",
-    "val": "validation",
-    "dev": "validation",
-    "test": "test",
-}
-
 
 @dataclass(frozen=True)
-class Splits:
+class Splits(Parts[MultiLabelData]):
     """Three parts with the same columns; ``validation`` and ``test`` may be None."""
-
-    train: MultiLabelData
-    validation: MultiLabelData | None = None
-    test: MultiLabelData | None = None
-
-    @property
-    def name(self) -> str:
-        """The data set's name."""
-        return self.train.name
-
-    def parts(self) -> Iterator[tuple[str, MultiLabelData]]:
-        """The parts there are, each with its name."""
-        for part in PARTS:
-            data = getattr(self, part)
-            if data is not None:
-                yield part, data
-
-    def with_validation(self, fraction: float = 0.2, *, seed: int = 0) -> Splits:
-        """The same, with a validation part cut from the training part where there is none."""
-        if self.validation is not None:
-            return self
-        rest, held = cut_rows(self.train.n_rows, [fraction], seed)
-        return Splits(self.train.subset(rest), self.train.subset(held), self.test)
 
 
 def split_rows(data: MultiLabelData, *, seed: int = 0) -> Splits:
@@ -62,19 +28,6 @@ def split_rows(data: MultiLabelData, *, seed: int = 0) -> Splits:
         raise DataError(f"{data.name}: {data.n_rows} rows cannot be split in three; give more")
     train, validation, test = cut_rows(data.n_rows, [0.2, 0.2], seed)
     return Splits(data.subset(train), data.subset(validation), data.subset(test))
-
-
-def cut_rows(rows: int, fractions: list[float], seed: int) -> list[np.ndarray[Any, Any]]:
-    """What is left, then one set of rows for each fraction; each in ascending order."""
-    order = np.random.default_rng(seed).permutation(rows)
-    parts, start = [], 0
-    for fraction in fractions:
-        size = max(1, round(rows * fraction))
-        parts.append(np.sort(order[start : start + size]))
-        start += size
-    if start >= rows:
-        raise DataError(f"{rows} rows are too few to cut {fractions} from; give more rows")
-    return [np.sort(order[start:]), *parts]
 
 
 def folder_splits(folder: Path, *, labels: Labels = None, seed: int = 0) -> Splits:
