@@ -124,7 +124,9 @@ def _grid(
         page.text(MARGIN, top + 0.08, title, size=12, weight="bold")
         top += 0.4
     for number, (name, _, _) in enumerate(columns):
-        page.text(MARGIN + number * (CELL + GAP), top, name, size=8)
+        # A long name is written smaller, so that it ends before the next one.
+        size = 8 * min(1.0, CELL / page.width_of(name, size=8))
+        page.text(MARGIN + number * (CELL + GAP), top, name, size=size)
     y = top + 0.15
     for row in rows:
         height = 0.0

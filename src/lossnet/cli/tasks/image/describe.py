@@ -11,12 +11,13 @@ from lossnet.cli.tasks.image.parts import names_of, shares
 from lossnet.cli.text import aligned
 from lossnet.data import ImageData
 from lossnet.data.image_folders import joined_images
+from lossnet.data.splits import PARTS
 
 
 def describe(parts: Mapping[str, ImageData], *, classes: Any, top: int) -> str:
     """The description of a data set: all its images, and its parts where it has such."""
     whole = joined_images(parts)
-    told = "" if "" in parts else ", ".join(f"{len(parts[part]):,} {part}" for part in parts)
+    told = ", ".join(f"{len(parts[part]):,} {part}" for part in PARTS if part in parts)
     names = names_of(classes, whole)
     lines = [
         ["images", f"{len(whole):,} ({told})" if told else f"{len(whole):,}"],
