@@ -250,7 +250,7 @@ def test_describes(lossnet: Run, pictures: Path, tmp_path: Path) -> None:
     images, masks = discs(3, grey=True)
     masks[1] = 0
     np.savez(tmp_path / "a.npz", images=images, masks=masks)
-    assert "without foreground  1 images" in lossnet("describe", tmp_path / "a.npz").out
+    assert "without foreground  1 image\n" in lossnet("describe", tmp_path / "a.npz").out
     bare = write_pairs(tmp_path / "bare", 2, masks=False) / "images"
     assert "masks     none" in lossnet("describe", bare, "--task", "image").out
 

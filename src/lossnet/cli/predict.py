@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_out(task: Task, out: str | None) -> None:
     """Raise where predictions cannot go to ``out``."""
-    places = " or ".join(f"a {kind} file" if kind else "a folder" for kind in task.outputs)
+    places = " or ".join(f"a {kind or 'folder'}" for kind in task.outputs) + " file"
     if out is None:
         if task.outputs[0] != ".jsonl":
             raise SettingError(f"--out is missing: predictions go to {places}")

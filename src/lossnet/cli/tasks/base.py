@@ -99,8 +99,8 @@ class Task(Protocol):
     estimator_name: str
     #: The estimator's default method, for ``--help``.
     default_method: str
-    #: Endings of files that predictions go to, the first also to the terminal if it is ``.jsonl``;
-    #: the empty one stands for a folder.
+    #: Endings of files that predictions go to. If the first is ``.jsonl`` they may also go to the
+    #: terminal; if it is empty, to a folder.
     outputs: tuple[str, ...]
     #: Parameters of the estimator that a config file or ``--set`` cannot hold.
     not_in_files: frozenset[str]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lossnet.cli.tasks.image.parts import names_of, shares
-from lossnet.cli.text import aligned
+from lossnet.cli.text import aligned, counted
 from lossnet.data import ImageData
 from lossnet.data.image_folders import joined_images
 from lossnet.data.splits import PARTS
@@ -39,7 +39,7 @@ def _foreground(data: ImageData) -> list[list[str]]:
     low, mean, high = 100 * share.min(), 100 * share.mean(), 100 * share.max()
     return [
         ["foreground", f"{mean:.1f} % of an image's pixels, from {low:.1f} to {high:.1f} %"],
-        ["without foreground", f"{int((share == 0).sum()):,} images"],
+        ["without foreground", counted(int((share == 0).sum()), "image")],
     ]
 
 
