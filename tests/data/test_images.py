@@ -165,7 +165,7 @@ def test_one_picture_and_a_folder_of_one_file(tmp_path) -> None:
     np.savez(tmp_path / "arrays" / "a.npz", train_images=IMAGES, test_images=IMAGES[:1])
     data = load_images(tmp_path / "arrays")
     assert (data.name, data.names[4:]) == ("a", ["train/4", "test/0"])
-    with pytest.raises(DataError, match="'../a' would not lie in"):
+    with pytest.raises(DataError, match=r"'../a' would not lie in"):
         write_masks(tmp_path, MASKS[:1], ["../a"])
     (tmp_path / "a.png").write_bytes(b"no picture")
     with pytest.raises(DataError, match=r"a.png cannot be read .*give another picture"):

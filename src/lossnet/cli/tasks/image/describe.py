@@ -11,7 +11,7 @@ from lossnet.cli.tasks.image.parts import names_of, shares
 from lossnet.cli.text import aligned, counted
 from lossnet.data import ImageData
 from lossnet.data.image_folders import joined_images
-from lossnet.data.splits import PARTS
+from lossnet.data.parts import PARTS
 
 
 def describe(parts: Mapping[str, ImageData], *, classes: Any, top: int) -> str:
