@@ -1,9 +1,10 @@
-"""Files written whole or not at all."""
+"""Files and folders written whole or not at all."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -23,21 +24,53 @@ def write_whole(path: str | Path, write: Callable[[Path], None]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        raise DataError(
-            f"cannot write {path}: {error.strerror or error}; choose a folder you may write to"
-        ) from error
+        raise _cannot_write(path, error) from error
     os.close(handle)
     temporary = Path(name)
     try:
         write(temporary)
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
+        temporary.chmod(0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     return path
+
+
+def write_folder(path: str | Path, write: Callable[[Path], None]) -> Path:
+    """Let ``write`` fill a temporary folder beside ``path``, then move it into place.
+
+    A failing ``write`` leaves nothing behind. ``path`` must be new, or an empty folder.
+    """
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    try:
+        write(temporary)
+        temporary.chmod(0o777 & ~_umask())
+        try:
+            os.replace(temporary, path)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    return path
+
+
+def _cannot_write(path: Path, error: OSError) -> DataError:
+    return DataError(
+        f"cannot write {path}: {error.strerror or error}; choose a folder you may write to"
+    )
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
 
 
 def write_text(path: str | Path, text: str) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,4 +75,40 @@ def write_ner_folder(folder: Path, *, pos: bool = False) -> Path:
     """Thirty sentences to train on, ten for each of the other parts."""
     for seed, (part, count) in enumerate([("train", 30), ("dev", 10), ("test", 10)]):
         write_ner(folder / f"{part}.conll", sentences=count, pos=pos, seed=seed)
+    return folder
+
+
+SMALL_NET = ["width=4", "crops=1", "average=1", "max_epochs=2"]
+SMALL_IMAGES = ["--method", "cross-entropy", "--set", *SMALL_NET, "--quiet"]
+
+
+def discs(count: int, *, grey: bool = False, classes: int = 2, seed: int = 0) -> tuple[Any, Any]:
+    """Images of 16 x 16 with a disc of each class but 0, uint8, and their masks."""
+    rng = np.random.default_rng(seed)
+    i, j = np.mgrid[:16, :16]
+    masks = np.zeros((count, 16, 16), dtype=np.uint8)
+    for number in range(1, classes):
+        centre = rng.uniform(4, 12, (2, count, 1, 1))
+        masks[np.hypot(i - centre[0], j - centre[1]) < 3.5] = number
+    images = 200 * masks[..., None] / (classes - 1) + rng.uniform(0, 55, (count, 16, 16, 3))
+    return (images[..., 0] if grey else images).astype(np.uint8), masks
+
+
+def write_pairs(
+    folder: Path,
+    count: int = 20,
+    *,
+    grey: bool = False,
+    classes: int = 2,
+    masks: bool = True,
+    seed: int = 0,
+) -> Path:
+    """Discs as pictures p00.png, p01.png, ... in images/ and masks/."""
+    from PIL import Image
+
+    pair = discs(count, grey=grey, classes=classes, seed=seed)
+    for kind, arrays in zip(("images", "masks")[: 1 + masks], pair, strict=False):
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+        for number, array in enumerate(arrays):
+            Image.fromarray(array).save(folder / kind / f"p{number:02d}.png")
     return folder

@@ -6,7 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_helpers import SMALL, SMALL_TAGGER, Result, write_csv, write_ner_folder
+from cli_helpers import (
+    SMALL,
+    SMALL_NET,
+    SMALL_TAGGER,
+    Result,
+    write_csv,
+    write_ner_folder,
+    write_pairs,
+)
 
 from lossnet.cli import main
 
@@ -82,3 +90,28 @@ def pos_tagger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     more = ["--columns", "pos", *SMALL_TAGGER]
     assert main(["train", str(data), "--out", str(folder / "model"), *more]) == 0
     return folder / "model"
+
+
+@pytest.fixture(scope="session")
+def segmenter_and_data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """An ALEN model of RGB images, and the folder of parts it was trained on."""
+    pytest.importorskip("PIL")
+    folder = tmp_path_factory.mktemp("segmenter")
+    for seed, (part, count) in enumerate([("train", 12), ("val", 4), ("test", 6)]):
+        write_pairs(folder / "discs" / part, count, seed=seed)
+    train = ["train", str(folder / "discs"), "--out", str(folder / "alen"), "--method", "alen"]
+    settings = ["--set", *SMALL_NET, "--classes", "ground,disc", "--quiet"]
+    assert main([*train, *settings]) == 0
+    return folder / "alen", folder / "discs"
+
+
+@pytest.fixture
+def segmenter(segmenter_and_data: tuple[Path, Path]) -> Path:
+    """The segmenter's folder; not to be written to."""
+    return segmenter_and_data[0]
+
+
+@pytest.fixture
+def pictures(segmenter_and_data: tuple[Path, Path]) -> Path:
+    """The folder that the segmenter was trained on; not to be written to."""
+    return segmenter_and_data[1]

@@ -195,3 +195,20 @@ def test_labels_given_in_training_are_remembered(lossnet: Run, tmp_path: Path) -
     assert lossnet("train", path, "--out", tmp_path / "m", *given).code == 0
     assert lossnet("evaluate", tmp_path / "m", path).code == 0
     assert len(lossnet("predict", tmp_path / "m", path).out.splitlines()) == 30
+
+
+def test_models_beside_each_other(
+    lossnet: Run, model: Path, trained_on: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    assert lossnet("train", trained_on, "--out", other, "--seed", "1", *SMALL).code == 0
+    beside = ["--beside", other]
+    found = json.loads(lossnet("evaluate", model, trained_on, *beside, "--json").out)
+    assert found["split"] == "test"
+    for folder, metrics in ((model, found["metrics"]), (other, found["beside"]["other"])):
+        assert (
+            metrics == json.loads(lossnet("evaluate", folder, trained_on, "--json").out)["metrics"]
+        )
+    head = lossnet("evaluate", model, trained_on, *beside).out.splitlines()[1]
+    assert "model at threshold" in head
+    assert "other at threshold" in head

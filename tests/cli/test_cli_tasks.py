@@ -22,7 +22,8 @@ def test_tasks_say_of_their_estimators_what_is_so(name: str) -> None:
     assert task.estimator().__name__ == task.estimator_name
     defaults = inspect.signature(task.estimator()).parameters
     assert defaults["method"].default == task.default_method
-    assert ".jsonl" in task.outputs
+    assert task.not_in_files <= set(defaults)
+    assert task.outputs[0] in (".jsonl", "")
 
 
 def test_told_by_names(tmp_path: Path) -> None:
@@ -50,7 +51,7 @@ def test_what_cannot_be_told_must_be_said(lossnet: Run, tmp_path: Path, command:
     strange = write_ner(tmp_path / "ner.data")
     message = one_line(lossnet(command, strange, *options))
     assert "cannot tell the task" in message
-    assert "add --task multilabel or --task sequence" in message
+    assert "add --task image or --task multilabel or --task sequence" in message
     if command == "describe":
         assert "scheme IOB2" in lossnet(command, strange, "--task", "sequence").out
     (tmp_path / "empty").mkdir()

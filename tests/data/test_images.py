@@ -156,6 +156,22 @@ def test_a_damaged_picture_is_named_and_the_rest_kept(tmp_path) -> None:
     assert "p2.png" in data.notes[0]
 
 
+def test_one_picture_and_a_folder_of_one_file(tmp_path) -> None:
+    put(tmp_path / "pairs")
+    data = load_images(tmp_path / "pairs" / "images" / "p1.png")
+    assert (data.names, data.masks) == (["p1"], None)
+    np.testing.assert_array_equal(data.images, IMAGES[1:2])
+    (tmp_path / "arrays").mkdir()
+    np.savez(tmp_path / "arrays" / "a.npz", train_images=IMAGES, test_images=IMAGES[:1])
+    data = load_images(tmp_path / "arrays")
+    assert (data.name, data.names[4:]) == ("a", ["train/4", "test/0"])
+    with pytest.raises(DataError, match=r"'../a' would not lie in"):
+        write_masks(tmp_path, MASKS[:1], ["../a"])
+    (tmp_path / "a.png").write_bytes(b"no picture")
+    with pytest.raises(DataError, match=r"a.png cannot be read .*give another picture"):
+        load_images(tmp_path / "a.png")
+
+
 def test_nothing_but_damaged_pictures(tmp_path) -> None:
     (tmp_path / "a.png").write_bytes(b"no picture")
     with (

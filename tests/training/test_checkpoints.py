@@ -119,6 +119,33 @@ def test_lowered_learning_rates_are_resumed(tmp_path) -> None:
         assert same(weights(resumed)["task"], weights(whole)["task"])
 
 
+def test_optimisers_are_resumed_in_their_weights_layout(tmp_path) -> None:
+    """A fused step pairs weights and their averages by place in memory, whatever the strides."""
+
+    def trainer() -> Trainer:
+        trainer = trainer_of("nce-energy")
+        trainer._start_phase()
+        with torch.no_grad():
+            for weight in trainer.optimisers[0].param_groups[0]["params"]:
+                if weight.ndim == 2:
+                    weight.set_(weight.t().contiguous().t())
+        return trainer
+
+    first = trainer()
+    first._epoch()
+    path = tmp_path / "checkpoint"
+    save_checkpoint(path, first, SETTINGS)
+    second = trainer_of("nce-energy")
+    second._start_phase = lambda: None
+    second.optimisers = trainer().optimisers
+    resume(path, second, SETTINGS)
+    for before, after in zip(first.optimisers, second.optimisers, strict=True):
+        for old, new in zip(before.state.items(), after.state.items(), strict=True):
+            for key, value in new[1].items():
+                assert torch.equal(value, old[1][key])
+                assert value.ndim == 0 or value.stride() == new[0].stride()
+
+
 @pytest.mark.parametrize("name", ["nce-energy", "infnet"])
 def test_a_run_killed_in_the_middle_of_an_epoch_goes_on(name, tmp_path) -> None:
     path = tmp_path / "checkpoint"

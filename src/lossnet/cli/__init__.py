@@ -17,10 +17,10 @@ from lossnet.errors import LossnetError, unknown
 
 COMMANDS: dict[str, str] = {
     "methods": "every method: what it trains, what it costs, what it predicts with",
-    "describe": "what a data set holds: rows, labels, which go together; sentences, tags, spans",
+    "describe": "what a data set holds: rows and labels, sentences and tags, images and masks",
     "train": "train a model on a data set and save it to a folder",
     "evaluate": "every metric of a trained model on a data set",
-    "predict": "the labels or tags that a trained model predicts",
+    "predict": "the labels, tags or masks that a trained model predicts",
     "compare": "train several methods over several seeds and tabulate them",
     "demo": "see in minutes what a learned loss does, with a table and a picture",
 }

@@ -77,7 +77,13 @@ def _plan(args: argparse.Namespace, task: Task) -> list[Settings]:
         if "." in pair.partition("=")[0] and owner in task.methods() and owner not in methods:
             raise SettingError(f"--set {pair}: {owner} is not among --methods")
     base = [
-        resolve(task, config=args.config, pairs=_pairs_of(args.settings, name, task), method=name)
+        resolve(
+            task,
+            config=args.config,
+            pairs=_pairs_of(args.settings, name, task),
+            method=name,
+            parameters=task.parameters(args),
+        )
         for name in methods
     ]
     return [replace(settings, seed=seed) for seed in _seeds(args.seeds) for settings in base]

@@ -1,4 +1,5 @@
-"""Every metric of a trained model: of labels at its own threshold and at 0.5, of tags by type.
+"""Every metric of a trained model: of labels at its own threshold and at 0.5, of tags by type, of
+masks by class.
 
 Labels, features and columns are matched by name. Without --split: the test part of DATA that has
 parts, or that the model was trained on; else all of it.
@@ -9,9 +10,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 from lossnet.cli.parser import add_data
 from lossnet.cli.tasks import add_task_options, check_options
+from lossnet.cli.tasks.base import Judged, Task
+from lossnet.errors import SettingError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,27 +26,70 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split", choices=("train", "validation", "test", "all"), help="which part of DATA"
     )
+    parser.add_argument(
+        "--beside",
+        metavar="MODEL",
+        nargs="+",
+        default=[],
+        help="further models of the same task, in columns of their own",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_task_options(parser, "evaluate")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load model and data, print the metrics."""
-    from lossnet.cli.folder import load_model
-
-    task, model, known = load_model(args.model)
-    check_options(args, task, args.model)
-    rows = task.load_labelled(args, known)
-    for note in rows.notes:
-        print(f"lossnet: note: {note}", file=sys.stderr)
-    measured = task.measure(model, rows.data, args)
+    """Load models and data, print the metrics, draw what is asked for."""
+    task, judged = _load(args)
+    measured = {name: task.measure(one.model, one.rows.data, args) for name, one in judged.items()}
+    first, *others = judged
+    model, rows = judged[first]
     if args.json:
         about = {"data": args.data, "split": rows.split, task.unit: rows.count}
         facts = task.model_facts(model, args)
-        print(json.dumps({**about, **facts, "metrics": measured}, indent=2))
-        return 0
-    which = "all" if rows.split == "all" else f"the {rows.split} part's"
-    texts = [f"{args.data}: {which} {rows.count:,} {task.unit}", task.model_text(model, args)]
-    print("; ".join(filter(None, texts)))
-    print(task.table({"": measured}))
+        beside = {"beside": {name: measured[name] for name in others}} if others else {}
+        print(json.dumps({**about, **facts, "metrics": measured[first], **beside}, indent=2))
+    else:
+        which = "all" if rows.split == "all" else f"the {rows.split} part's"
+        texts = [f"{args.data}: {which} {rows.count:,} {task.unit}"]
+        texts += [] if others else [task.model_text(model, args)]
+        print("; ".join(filter(None, texts)))
+        print(task.table(measured if others else {"": measured[first]}))
+    for line in task.draw(judged, args):
+        print(line, file=sys.stderr if args.json else sys.stdout)
     return 0
+
+
+def _load(args: argparse.Namespace) -> tuple[Task, dict[str, Judged]]:
+    """The task, and by their names MODEL and those beside it, each with its data."""
+    from lossnet.cli.folder import load_model
+
+    folders = [args.model, *args.beside]
+    loaded = dict(zip(_names(folders), map(load_model, folders), strict=True))
+    task = next(iter(loaded.values()))[0]
+    for folder, (other, _, _) in zip(folders, loaded.values(), strict=True):
+        if other.name != task.name:
+            raise SettingError(
+                f"--beside {folder} is of the task {other.name}, and {args.model} of the task "
+                f"{task.name}: evaluate them apart"
+            )
+    check_options(args, task, args.model)
+    task.check_evaluation({name: model for name, (_, model, _) in loaded.items()}, args)
+    judged: dict[str, Judged] = {}
+    notes: dict[str, Any] = {}
+    for name, (_, model, known) in loaded.items():
+        rows = task.load_labelled(args, known)
+        # The part that MODEL is evaluated on, whatever the others were trained on.
+        args.split = rows.split
+        judged[name] = Judged(model, rows)
+        notes |= dict.fromkeys(rows.notes)
+    for note in notes:
+        print(f"lossnet: note: {note}", file=sys.stderr)
+    return task, judged
+
+
+def _names(folders: list[str]) -> list[str]:
+    """What to call the models: their folders' names, or whole paths where two are alike."""
+    if len(set(folders)) < len(folders):
+        raise SettingError("--beside names a model twice; name each once")
+    short = [Path(folder).resolve().name for folder in folders]
+    return short if len(set(short)) == len(short) else folders

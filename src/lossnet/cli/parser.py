@@ -39,8 +39,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         "data",
         metavar="DATA",
         help="a file (.arff, .csv, .tsv, .npz, .svm, .txt; of sentences .conll, .bio, .iob, .xml; "
-        "also .gz), a folder, or a built-in name (digits-attributes, digits-completion, ising; "
-        "with parameters: ising:coupling=2)",
+        "also .gz; of images .npz), a folder, or a built-in name (digits-attributes, "
+        "digits-completion, ising; with parameters: ising:coupling=2)",
     )
 
 

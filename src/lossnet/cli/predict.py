@@ -1,18 +1,20 @@
-"""What a trained model predicts, one row or sentence after another.
+"""What a trained model predicts, one row, sentence or picture after another.
 
-DATA need not hold labels or tags. Rows are numbered from 0 in the order of DATA. A model of
+DATA need not hold labels, tags or masks. Rows are numbered from 0 in the order of DATA. A model of
 sentences reads CoNLL files and, from a .txt file or standard input (-), text: one sentence a line,
-its tokens between spaces.
+its tokens between spaces. A model of images also takes a single picture.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
 from lossnet.cli.parser import add_data
 from lossnet.cli.tasks import add_task_options, check_options
+from lossnet.cli.tasks.base import Task
 from lossnet.errors import SettingError
 
 
@@ -24,10 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         metavar="FILE",
         help="a .jsonl file; for labels also .csv, for tags .conll (default: JSON lines to the "
-        "terminal)",
+        "terminal); for masks a new folder of PNG files, or an .npz file",
     )
     parser.add_argument(
-        "--proba", action="store_true", help="probabilities too: of all labels, of the tags chosen"
+        "--proba",
+        action="store_true",
+        help="probabilities too: of all labels, of the tags chosen, of every pixel (.npz)",
     )
     parser.add_argument(
         "--split",
@@ -50,10 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
     task, model, known = load_model(args.model)
     check_options(args, task, args.model)
-    kind = ".jsonl" if args.out is None else Path(args.out).suffix.lower()
-    if kind not in task.outputs:
-        kinds = " or a ".join(task.outputs)
-        raise SettingError(f"{args.out}: predictions go to a {kinds} file")
+    _check_out(task, args.out)
     if args.refine is not None:
         model.set_params(refine=args.refine)
         model._proposal()
@@ -64,3 +65,19 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         print(f"{rows.count:,} predictions in {args.out}")
     return 0
+
+
+def _check_out(task: Task, out: str | None) -> None:
+    """Raise where predictions cannot go to ``out``."""
+    places = " or ".join(f"a {kind or 'folder'}" for kind in task.outputs) + " file"
+    if out is None:
+        if task.outputs[0] != ".jsonl":
+            raise SettingError(f"--out is missing: predictions go to {places}")
+        return
+    path = Path(out)
+    is_folder = path.is_dir() or out.endswith(os.sep)
+    kind = "" if is_folder else path.suffix.lower()
+    if kind not in task.outputs:
+        raise SettingError(f"{out}: predictions go to {places}")
+    if kind == "" and path.is_dir() and any(path.iterdir()):
+        raise SettingError(f"{out} holds files already; give a new folder or an empty one")

@@ -8,7 +8,7 @@ samples: 40}``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +18,8 @@ from lossnet.errors import DataError, SettingError, unknown
 if TYPE_CHECKING:
     from lossnet.cli.tasks.base import Task
 
-#: Parameters of the estimator that have an option of their own or that a file cannot hold.
-ELSEWHERE = frozenset(
-    {"method", "method_params", "task_net", "energy_net", "random_state", "verbose"}
-)
+#: Parameters of the estimators that have an option of their own.
+ELSEWHERE = frozenset({"method", "method_params", "random_state", "verbose"})
 
 
 @dataclass(frozen=True)
@@ -63,11 +61,21 @@ def resolve(
     pairs: Sequence[str] = (),
     method: str | None = None,
     seed: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """Join the config file, the ``--set`` pairs and the options, each before the one it follows."""
+    """Join the config file, the ``--set`` pairs and the options, each before the one it follows.
+
+    Args:
+        task: whose settings they are.
+        config: the file.
+        pairs: ``key=value`` texts.
+        method: what ``--method`` says.
+        seed: what ``--seed`` says.
+        parameters: the estimator's parameters that other options say.
+    """
     from lossnet.recipes import METHODS, defaults
 
-    values = {**(read_config(config) if config else {}), **parse_pairs(pairs)}
+    values = {**(read_config(config) if config else {}), **parse_pairs(pairs), **(parameters or {})}
     if method is not None:
         values["method"] = method
     if seed is not None:
@@ -97,7 +105,7 @@ def check_names(names: Iterable[str], task: Task, *, method: str) -> None:
     """Raise on a name that is no parameter of the task's estimator."""
     from lossnet.recipes import defaults
 
-    known = sorted(set(_defaults(task)) - ELSEWHERE)
+    known = sorted(set(_defaults(task)) - ELSEWHERE - task.not_in_files)
     for name in names:
         if name in known:
             continue

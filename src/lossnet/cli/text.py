@@ -43,9 +43,9 @@ def metrics_table(columns: Mapping[str, Mapping[str, float]]) -> str:
     return aligned(lines, right=range(1, len(columns) + 1))
 
 
-def counted(number: int, what: str) -> str:
-    """``1 row``, ``2 rows``."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def counted(number: int, what: str, several: str | None = None) -> str:
+    """``1 row``, ``2 rows``; with ``several`` where that is not what takes an s."""
+    return f"{number:,} {what if number == 1 else several or f'{what}s'}"
 
 
 def some(names: Sequence[str], *, most: int = 3) -> str:

@@ -4,8 +4,9 @@ DATA with parts of its own (a folder with split.json or with train and test file
 name) is trained, validated and tested on these; any other is divided 60/20/20, always the same
 way. With --validation or --test, all of an undivided DATA is for training.
 
-What is trained follows from DATA, or from --task: sentences (CoNLL files) train a tagger, rows of
-features a classifier that gives each a set of labels.
+What is trained follows from DATA, or from --task: sentences (CoNLL files) train a tagger, pictures
+with masks a network that gives every pixel a class, rows of features a classifier that gives each a
+set of labels.
 
 A run that was killed goes on with --resume and ends with the weights it would have had.
 """
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unlabelled",
         metavar="DATA",
-        help="data without labels or tags, for methods that learn from such: infnet with "
+        help="data without labels, tags or masks, for methods that learn from such: infnet with "
         "--set method.tune_on=unlabelled",
     )
     parser.add_argument("--seed", type=whole_number, metavar="N", help="(default: 0)")
@@ -61,7 +62,12 @@ def run(args: argparse.Namespace) -> int:
 
     task = task_of_data(args)
     settings = resolve(
-        task, config=args.config, pairs=args.settings, method=args.method, seed=args.seed
+        task,
+        config=args.config,
+        pairs=args.settings,
+        method=args.method,
+        seed=args.seed,
+        parameters=task.parameters(args),
     )
     say = (lambda *text: None) if args.quiet else print
     out = Path(args.out)

@@ -10,17 +10,11 @@ from lossnet.data.conll import ConllFormat, read_conll, write_conll
 from lossnet.data.cora import read_references, tokenise_reference
 from lossnet.data.dataset import MultiLabelData
 from lossnet.data.digits import contradicts, digits_attributes, digits_completion
-from lossnet.data.image_folders import (
-    DamagedImageWarning,
-    ImageSplits,
-    MissingPillowError,
-    load_image_splits,
-    load_images,
-    write_masks,
-)
+from lossnet.data.image_folders import ImageSplits, load_image_splits, load_images
 from lossnet.data.images import ImageData
 from lossnet.data.ising import Ising, ising
 from lossnet.data.load import load, load_files, load_splits
+from lossnet.data.pictures import DamagedImageWarning, MissingPillowError, write_masks
 from lossnet.data.sequence_folders import SequenceSplits, load_sequence_splits, load_sequences
 from lossnet.data.sequences import SequenceData
 from lossnet.data.splits import Splits

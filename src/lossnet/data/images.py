@@ -114,7 +114,7 @@ def _stack(values: Any, names: list[str], what: str, name: str) -> Any:
             if picture.shape != pictures[0].shape:
                 raise DataError(
                     f"{name}: {what} {label!r} has shape {picture.shape} and {names[0]!r} "
-                    f"{pictures[0].shape}; give {what}s of one size (load_images resizes, size=)"
+                    f"{pictures[0].shape}; give {what}s of one size, or a size to resize to"
                 )
         values = np.stack(pictures) if pictures else np.empty(0)
     if values.dtype.kind not in "biuf":

@@ -24,6 +24,7 @@ from lossnet.estimators.pixels import (
     ENERGIES,
     NETS,
     check_crop,
+    check_fits,
     check_net,
     crop_of,
     energy_for,
@@ -258,21 +259,7 @@ class ImageSegmenter(LossnetEstimator):
 
     def _fitting(self, data: ImageData) -> ImageData:
         """The data, or an error where the model cannot take it."""
-        if data.channels != self.channels_:
-            kinds = {1: "grey images (1 channel)", 3: "images of 3 channels"}
-            came, wanted = (
-                kinds.get(n, f"images of {n} channels") for n in (data.channels, self.channels_)
-            )
-            raise DataError(f"{data.name} has {came} and the model takes {wanted}; convert them")
-        crop = self.crop_
-        if data.size[0] < crop[0] or data.size[1] < crop[1]:
-            raise DataError(
-                f"{data.name} has images of {data.size[0]} x {data.size[1]} and the model was "
-                f"trained on crops of {crop[0]} x {crop[1]}; give images as large, or train with a "
-                "smaller crop"
-            )
-        if data.masks is not None:
-            named_classes(self.classes_, data)
+        check_fits(data, channels=self.channels_, crop=self.crop_, classes=self.classes_)
         return data
 
     def _tensors(self, data: ImageData) -> tuple[Tensor, Tensor | None]:

@@ -109,6 +109,23 @@ def crop_of(crop: Any, size: tuple[int, int]) -> tuple[int, int]:
     return height, width
 
 
+def check_fits(
+    data: ImageData, *, channels: int, crop: tuple[int, int], classes: list[str]
+) -> None:
+    """Raise unless a model of these channels, crops and classes can take the data."""
+    if data.channels != channels:
+        kinds = {1: "grey images (1 channel)", 3: "images of 3 channels"}
+        came, wanted = (kinds.get(n, f"images of {n} channels") for n in (data.channels, channels))
+        raise DataError(f"{data.name} has {came} and the model takes {wanted}; convert them")
+    if data.size[0] < crop[0] or data.size[1] < crop[1]:
+        raise DataError(
+            f"{data.name} has images of {data.size[0]} x {data.size[1]} and the model was trained "
+            f"on crops of {crop[0]} x {crop[1]}; give images as large, or train with a smaller crop"
+        )
+    if data.masks is not None:
+        named_classes(classes, data)
+
+
 def named_classes(classes: Any, data: ImageData) -> list[str]:
     """The classes' names; an error where a mask has one that was not declared."""
     if classes is None:
@@ -127,6 +144,6 @@ def named_classes(classes: Any, data: ImageData) -> list[str]:
         raise DataError(
             f"{data.name}: the mask of image {data.names[row]!r} has the class "
             f"{data.masks[row].max()}, and there are {len(names)}: {', '.join(names)} (numbered "
-            "from 0); declare it with classes=, or correct the mask"
+            "from 0); declare all classes, or correct the mask"
         )
     return names

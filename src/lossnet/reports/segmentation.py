@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lossnet.data.image_folders import COLOURS
 from lossnet.data.images import ImageData
+from lossnet.data.pictures import COLOURS
 from lossnet.errors import DataError, SettingError, unknown
 from lossnet.metrics.images import image_ious
 from lossnet.reports.page import GREY, Page
@@ -54,11 +54,8 @@ def draw_segmentation(
     by = list(predictions)[-1] if by is None else by
     if by not in predictions:
         raise unknown("method", by, predictions)
-    if min(worst, best) < 0 or worst + best < 1:
-        raise SettingError(f"worst is {worst} and best {best}; give 0 or more, and one at least")
     ious = {name: image_ious(truths, masks, classes) for name, masks in predictions.items()}
-    order = np.argsort(ious[by], kind="stable").tolist()
-    shown = order if worst + best >= len(order) else order[:worst] + order[len(order) - best :]
+    shown = worst_and_best(ious[by], worst=worst, best=best)
     columns: list[tuple[str, Any, Any]] = [
         ("image", _pictures(data), None),
         ("truth", _coloured(truths, classes), None),
@@ -67,6 +64,14 @@ def draw_segmentation(
         (name, _coloured(masks, classes), ious[name]) for name, masks in predictions.items()
     ]
     return _grid(columns, shown, path, title)
+
+
+def worst_and_best(values: ArrayLike, *, worst: int = 3, best: int = 3) -> list[int]:
+    """The places of the lowest values, the lowest first, and of the highest, the highest last."""
+    if min(worst, best) < 0 or worst + best < 1:
+        raise SettingError(f"worst is {worst} and best {best}; give 0 or more, and one at least")
+    order: list[int] = np.argsort(values, kind="stable").tolist()
+    return order if worst + best >= len(order) else order[:worst] + order[len(order) - best :]
 
 
 def draw_refinement_frames(
@@ -119,7 +124,9 @@ def _grid(
         page.text(MARGIN, top + 0.08, title, size=12, weight="bold")
         top += 0.4
     for number, (name, _, _) in enumerate(columns):
-        page.text(MARGIN + number * (CELL + GAP), top, name, size=8)
+        # A long name is written smaller, so that it ends before the next one.
+        size = 8 * min(1.0, CELL / page.width_of(name, size=8))
+        page.text(MARGIN + number * (CELL + GAP), top, name, size=size)
     y = top + 0.15
     for row in rows:
         height = 0.0

@@ -121,6 +121,18 @@ def _restore(trainer: Trainer, tensors: Mapping[str, Tensor], state: Mapping[str
             slots.setdefault(int(index), {})[slot] = value
         group = {**optimiser.state_dict()["param_groups"][0], "lr": state["lr"][number]}
         optimiser.load_state_dict({"state": slots, "param_groups": [group]})
+        _lay_out(optimiser)
+
+
+def _lay_out(optimiser: torch.optim.Optimizer) -> None:
+    """Give every slot its weight's strides, which a file does not keep.
+
+    A fused step pairs weights and slots by their places in memory.
+    """
+    for weight, slots in optimiser.state.items():
+        for key, value in slots.items():
+            if value.shape == weight.shape:
+                slots[key] = torch.empty_like(weight, requires_grad=False).copy_(value)
 
 
 def _read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -15,7 +15,7 @@ from lossnet.cli.tasks.base import Task
 from lossnet.errors import DataError, SettingError
 
 #: A source is of the first task that recognises it.
-NAMES = ("sequence", "multilabel")
+NAMES = ("sequence", "image", "multilabel")
 
 
 def task_named(name: str) -> Task:

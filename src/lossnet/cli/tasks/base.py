@@ -6,10 +6,14 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from lossnet.errors import SettingError
 
 if TYPE_CHECKING:
     from lossnet.estimators.base import LossnetEstimator
+
+D = TypeVar("D")
 
 #: The metrics of one part, in groups: at the model's threshold and at 0.5, or by type of span.
 Measured = dict[str, dict[str, float]]
@@ -55,6 +59,22 @@ class Rows:
     notes: list[str]
 
 
+class Judged(NamedTuple):
+    """A trained model and the data it is evaluated on."""
+
+    model: Any
+    rows: Rows
+
+
+def part_of(parts: Iterable[tuple[str, D]], split: str, source: str, unit: str) -> D:
+    """One part of the data; an error that tells those there are."""
+    found = dict(parts)
+    if split not in found:
+        have = ", ".join(found)
+        raise SettingError(f"{source} has no {split} part; it has {have} (--split all: all {unit})")
+    return found[split]
+
+
 def emit(lines: Iterable[str], out: str | None) -> None:
     """Write text to a file, whole or not at all, or where ``out`` is None to the terminal."""
     from lossnet.files import write_text
@@ -79,11 +99,17 @@ class Task(Protocol):
     estimator_name: str
     #: The estimator's default method, for ``--help``.
     default_method: str
-    #: Endings of files that predictions go to.
+    #: Endings of files that predictions go to. If the first is ``.jsonl`` they may also go to the
+    #: terminal; if it is empty, to a folder.
     outputs: tuple[str, ...]
+    #: Parameters of the estimator that a config file or ``--set`` cannot hold.
+    not_in_files: frozenset[str]
 
     def add_options(self, group: Any, command: str) -> None:
         """Add the options of a command that this task alone has; not given, they are None/False."""
+
+    def parameters(self, args: argparse.Namespace) -> dict[str, Any]:
+        """The estimator's parameters that the task's own options say."""
 
     def recognises(self, source: str) -> bool:
         """Whether DATA is of this task, as far as names tell."""
@@ -145,10 +171,17 @@ class Task(Protocol):
     def load_unlabelled(self, args: argparse.Namespace, known: Any) -> Rows:
         """The data to predict, whether or not it is labelled; ``args`` as ``predict`` has it."""
 
+    def check_evaluation(self, models: Mapping[str, Any], args: argparse.Namespace) -> None:
+        """Raise before anything is measured where ``evaluate``'s options do not suit the models."""
+
+    def draw(self, judged: Mapping[str, Judged], args: argparse.Namespace) -> list[str]:
+        """Draw what ``evaluate``'s options ask for, of several models; one line each to print."""
+
     def predict(self, model: Any, known: Any, rows: Rows, args: argparse.Namespace) -> None:
         """Write the predictions to ``args.out``, whole or not at all, or to the terminal.
 
-        The ending of ``args.out`` is one of ``outputs``, or it is None: see :func:`emit`.
+        The ending of ``args.out`` is one of ``outputs``, or it is None: see :func:`emit`. A folder
+        to write to is new or empty: see :func:`lossnet.files.write_folder`.
         """
 
     def describe(self, args: argparse.Namespace) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lossnet.cli.parser import labels, probability
-from lossnet.cli.tasks.base import Measured, Parts, Rows, Task, emit
+from lossnet.cli.tasks.base import Judged, Measured, Parts, Rows, Task, emit
 from lossnet.cli.text import counted, joined_columns, metrics_table
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class MultiLabel:
     estimator_name = "MultiLabelClassifier"
     default_method = "seal-nce"
     outputs: tuple[str, ...] = (".jsonl", ".csv")
+    not_in_files: frozenset[str] = frozenset({"task_net", "energy_net"})
 
     def add_options(self, group: Any, command: str) -> None:
         """``--labels``, and for a trained model ``--threshold``."""
@@ -40,6 +41,10 @@ class MultiLabel:
             group.add_argument(
                 "--threshold", type=probability, metavar="X", help="in place of the model's own"
             )
+
+    def parameters(self, args: argparse.Namespace) -> dict[str, Any]:
+        """None."""
+        return {}
 
     # Data ------------------------------------------------------------------------------------
 
@@ -180,6 +185,13 @@ class MultiLabel:
         from lossnet.cli.tasks.multilabel.rows import load_unlabelled
 
         return load_unlabelled(args.data, known, split=args.split, labels=args.labels)
+
+    def check_evaluation(self, models: Mapping[str, Any], args: argparse.Namespace) -> None:
+        """Nothing to check."""
+
+    def draw(self, judged: Mapping[str, Judged], args: argparse.Namespace) -> list[str]:
+        """Nothing to draw."""
+        return []
 
     def predict(self, model: Any, known: Known, rows: Rows, args: argparse.Namespace) -> None:
         """The labels of every row, as JSON lines or CSV."""

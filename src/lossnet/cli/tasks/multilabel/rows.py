@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lossnet.cli.tasks.base import Rows
+from lossnet.cli.tasks.base import Rows, part_of
 from lossnet.cli.tasks.multilabel.parts import has_parts
 from lossnet.cli.text import some
-from lossnet.errors import DataError, SettingError
+from lossnet.errors import DataError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from lossnet.data import MultiLabelData, Splits
+    from lossnet.data import MultiLabelData
     from lossnet.data.formats import Labels
 
 
@@ -79,7 +79,7 @@ def load_labelled(
     if split == "all":
         data = load(source, labels=labels)
     else:
-        data = _part(load_splits(source, labels=labels), split, source)
+        data = part_of(load_splits(source, labels=labels).parts(), split, source, "rows")
     X, notes = features_like(data, known.features(data))
     matrices = Matrices(X, labels_like(data, known, source))
     return Rows(matrices, data.n_rows, split, [*data.notes, *notes])
@@ -101,7 +101,7 @@ def load_unlabelled(
         )
     else:
         labels = known.labels_option if labels is None else labels
-        data = _part(load_splits(source, labels=labels), split, source)
+        data = part_of(load_splits(source, labels=labels).parts(), split, source, "rows")
     X, notes = features_like(data, known.features(data))
     return Rows(Matrices(X, None), data.n_rows, split, [*data.notes, *notes])
 
@@ -138,11 +138,3 @@ def _cut_from(whole: MultiLabelData, checksum: str) -> bool:
     from lossnet.data.splits import split_rows
 
     return split_rows(whole).train.checksum() == checksum
-
-
-def _part(splits: Splits, split: str, source: str) -> MultiLabelData:
-    data: MultiLabelData | None = getattr(splits, split)
-    if data is None:
-        have = ", ".join(part for part, _ in splits.parts())
-        raise SettingError(f"{source} has no {split} part; it has {have} (--split all: all rows)")
-    return data

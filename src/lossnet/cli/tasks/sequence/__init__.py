@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lossnet.cli.parser import names
-from lossnet.cli.tasks.base import Measured, Parts, Rows, Task, emit
+from lossnet.cli.tasks.base import Judged, Measured, Parts, Rows, Task, emit
 from lossnet.cli.text import counted
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class Sequences:
     estimator_name = "SequenceTagger"
     default_method = "infnet-plus"
     outputs: tuple[str, ...] = (".jsonl", ".conll")
+    not_in_files: frozenset[str] = frozenset()
 
     def add_options(self, group: Any, command: str) -> None:
         """Which column of a CoNLL file is which, and the tags' scheme."""
@@ -70,6 +71,10 @@ class Sequences:
                 choices=("conll", "text"),
                 help="what DATA is (default: text for .txt and standard input, else conll)",
             )
+
+    def parameters(self, args: argparse.Namespace) -> dict[str, Any]:
+        """None."""
+        return {}
 
     # Data ------------------------------------------------------------------------------------
 
@@ -209,6 +214,13 @@ class Sequences:
         from lossnet.cli.tasks.sequence.rows import load_unlabelled
 
         return load_unlabelled(args.data, known, options=args, split=args.split, kind=args.format)
+
+    def check_evaluation(self, models: Mapping[str, Any], args: argparse.Namespace) -> None:
+        """Nothing to check."""
+
+    def draw(self, judged: Mapping[str, Judged], args: argparse.Namespace) -> list[str]:
+        """Nothing to draw."""
+        return []
 
     def predict(self, model: Any, known: Known, rows: Rows, args: argparse.Namespace) -> None:
         """The tags of every sentence, as JSON lines or CoNLL."""

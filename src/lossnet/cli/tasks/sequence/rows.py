@@ -6,14 +6,14 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lossnet.cli.tasks.base import Rows
+from lossnet.cli.tasks.base import Rows, part_of
 from lossnet.cli.tasks.sequence.layout import Layout, has_parts, read, read_parts
 from lossnet.cli.tasks.sequence.parts import unseen_tags
 from lossnet.cli.tasks.sequence.text import Known, Sentences, is_text, read_text
 from lossnet.errors import DataError, SettingError
 
 if TYPE_CHECKING:
-    from lossnet.data import SequenceData, SequenceSplits
+    from lossnet.data import SequenceData
 
 
 def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
@@ -33,7 +33,7 @@ def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
     if split == "all":
         data = read(args.data, layout)
     else:
-        data = _part(read_parts(args.data, layout), split, args.data)
+        data = part_of(read_parts(args.data, layout).parts(), split, args.data, "sentences")
     data = for_model(data, known, args.data)
     notes = [*data.notes, *unseen_tags(data, set(known.tags))]
     if args.strict and _is_iob1(data):
@@ -70,7 +70,7 @@ def load_unlabelled(
     if split == "all":
         data = read(source, layout)
     else:
-        data = _part(read_parts(source, layout), split, source)
+        data = part_of(read_parts(source, layout).parts(), split, source, "sentences")
     for_model(data, known, source)
     sentences = Sentences(data, list(range(len(data))), len(data), layout)
     return Rows(sentences, len(data), split, [*data.notes, *_strange_values(data, known)])
@@ -125,16 +125,6 @@ def _own_split(source: str, layout: Layout, known: Known) -> str:
     whole = layout.kept(read(source, layout))
     own = len(whole) >= 3 and split_sentences(whole).train.checksum() == known.train_checksum
     return "test" if own else "all"
-
-
-def _part(splits: SequenceSplits, split: str, source: str) -> SequenceData:
-    data: SequenceData | None = getattr(splits, split)
-    if data is None:
-        have = ", ".join(part for part, _ in splits.parts())
-        raise SettingError(
-            f"{source} has no {split} part; it has {have} (--split all: all sentences)"
-        )
-    return data
 
 
 def _is_iob1(data: SequenceData) -> bool:

@@ -1,0 +1,60 @@
+"""Predicted masks: found once, written as pictures or arrays."""
+
+from __future__ import annotations
+
+import argparse
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lossnet.data import ImageData, write_masks
+from lossnet.errors import SettingError
+from lossnet.files import write_folder, write_whole
+
+
+@lru_cache(maxsize=8)
+def predicted(model: Any, data: ImageData) -> np.ndarray[Any, Any]:
+    """The masks of the images. Kept: they are measured and then drawn, and take long to find."""
+    masks: np.ndarray[Any, Any] = model.predict(data)
+    return masks
+
+
+def check_proba(args: argparse.Namespace) -> None:
+    """Raise where probabilities cannot be written."""
+    if args.proba and Path(args.out).suffix.lower() != ".npz":
+        raise SettingError(
+            f"--proba: PNG masks hold no probabilities; give --out a .npz file, not {args.out}"
+        )
+
+
+def write(model: Any, data: ImageData, args: argparse.Namespace) -> None:
+    """Write the masks to ``args.out``, whole or not at all.
+
+    A folder gets a PNG file for each image, named after it. An .npz file has ``masks`` (n, H, W),
+    ``names``, ``classes`` and with ``--proba`` ``probabilities``, as ``predict_proba`` gives them.
+    """
+    if Path(args.out).suffix.lower() != ".npz" or Path(args.out).is_dir():
+        masks = model.predict(data)
+        write_folder(args.out, partial(_write_masks, masks=masks, names=data.names))
+        return
+    proba = model.predict_proba(data)
+    arrays = {
+        "masks": model._decoded(proba).astype(np.uint8 if len(model.classes_) <= 256 else np.int64),
+        "names": np.array(data.names),
+        "classes": np.array(model.classes_),
+    }
+    if args.proba:
+        arrays["probabilities"] = proba.astype(np.float32)
+    write_whole(args.out, partial(_save, arrays=arrays))
+
+
+def _write_masks(folder: Path, *, masks: Any, names: list[str]) -> None:
+    write_masks(folder, masks, names)
+
+
+def _save(path: Path, *, arrays: dict[str, Any]) -> None:
+    # A name without .npz, as a temporary file has, would get it from NumPy.
+    with path.open("wb") as file:
+        np.savez_compressed(file, **arrays)

@@ -1,0 +1,72 @@
+"""Images for a trained model."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from lossnet.cli.tasks.base import Rows, part_of
+from lossnet.cli.tasks.image.parts import read
+from lossnet.data import ImageData
+from lossnet.data.image_folders import joined_images, split_images
+from lossnet.data.pictures import is_picture
+from lossnet.errors import DataError
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a model knows of the data it was trained on.
+
+    Args:
+        size: what pictures were resized to; None where they were taken as they are.
+        train_checksum: of the training part; None where the model was saved without.
+    """
+
+    size: tuple[int, int] | None = None
+    train_checksum: str | None = None
+
+
+def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
+    """The images to evaluate a model on.
+
+    Without ``--split``: the test part of a source that has parts, or that the model's own training
+    part was cut from; else all images.
+    """
+    parts = _read(args, known)
+    split = args.split or _own_split(parts, known)
+    data = _chosen(parts, split, args.data)
+    if data.masks is None:
+        raise DataError(f"{args.data} has no masks, which evaluation needs; see lossnet predict")
+    return Rows(data, len(data), split, data.notes)
+
+
+def load_unlabelled(args: argparse.Namespace, known: Known) -> Rows:
+    """The images to predict, whether or not there are masks."""
+    data = _chosen(_read(args, known), args.split, args.data)
+    return Rows(data, len(data), args.split, data.notes)
+
+
+def _read(args: argparse.Namespace, known: Known) -> dict[str, ImageData]:
+    """The parts, pictures resized as the options tell or as in training; arrays as they are."""
+    size = args.size
+    path = Path(args.data).expanduser()
+    if size is None and (is_picture(path) or path.is_dir()):
+        size = known.size
+    return read(args.data, size)
+
+
+def _own_split(parts: dict[str, ImageData], known: Known) -> str:
+    if "" not in parts:
+        return "test" if "test" in parts else "all"
+    whole = parts[""]
+    if known.train_checksum is None or len(whole) < 3:
+        return "all"
+    return "test" if split_images(whole).train.checksum() == known.train_checksum else "all"
+
+
+def _chosen(parts: dict[str, ImageData], split: str, source: str) -> ImageData:
+    if split == "all":
+        return joined_images(parts)
+    found = split_images(parts[""]).parts() if "" in parts else parts.items()
+    return part_of(found, split, source, "images")

@@ -1,0 +1,390 @@
+"""The commands on images and masks."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_helpers import SMALL_IMAGES, SMALL_NET, Result, discs, one_line, write_pairs
+
+from lossnet import ImageSegmenter
+from lossnet.cli.tasks import tasks
+from lossnet.data import load_images
+from lossnet.metrics import evaluate_masks
+
+image = pytest.importorskip("PIL.Image")
+Run = Callable[..., Result]
+
+
+def told(source: Path) -> str:
+    return next((task.name for task in tasks() if task.recognises(str(source))), "none")
+
+
+def test_told_by_names_and_keys(tmp_path: Path, pictures: Path) -> None:
+    images, masks = discs(3)
+    assert told(pictures) == "image"
+    assert told(pictures / "train") == "image"
+    assert told(pictures / "train" / "images" / "p00.png") == "image"
+    beside = tmp_path / "beside"
+    beside.mkdir()
+    image.fromarray(images[0]).save(beside / "a.jpg")
+    assert told(beside) == "none"  # a picture may lie beside data of any kind
+    image.fromarray(masks[0]).save(beside / "a_mask.png")
+    assert told(beside) == "image"
+    for name, arrays, task in (
+        ("whole", {"images": images, "masks": masks}, "image"),
+        ("parts", {"train_images": images, "train_labels": masks, "train_idx": masks}, "image"),
+        ("rows", {"X": images[..., 0, 0], "Y": masks[:, 0] > 0}, "multilabel"),
+        ("both", {"X": masks[:, 0], "Y": masks[:, 0] > 0, "images": images}, "multilabel"),
+    ):
+        (tmp_path / name).mkdir()
+        np.savez(tmp_path / name / "a.npz", **arrays)
+        assert told(tmp_path / name / "a.npz") == task
+        assert told(tmp_path / name) == task
+    (tmp_path / "damaged.npz").write_bytes(b"PK")
+    assert told(tmp_path / "damaged.npz") == "multilabel"
+
+
+def test_trains_on_a_folder_of_pairs(lossnet: Run, tmp_path: Path) -> None:
+    data, out = write_pairs(tmp_path / "discs", classes=3), tmp_path / "model"
+    settings = [s for s in SMALL_IMAGES if s != "--quiet"]
+    names = ["--classes", "ground,small,large"]
+    results = ["--results", tmp_path / "results"]
+    result = lossnet("train", data, "--out", out, *settings, "task_net=unet", *names, *results)
+    assert result.code == 0, result.err
+    lines = result.out.splitlines()
+    assert lines[0].startswith(
+        "discs: 12 train, 4 validation, 4 test images of 16 x 16, 3 channels, 3 classes (ground "
+    )
+    assert lines[0].endswith("of the training pixels); cross-entropy, seed 0")
+    shares = [float(part.split()[-1]) for part in lines[0].split("(")[1].split("%")[:-1]]
+    assert sum(shares) == pytest.approx(100, abs=0.2)
+    assert [line.rsplit(maxsplit=2)[0].strip() for line in lines[1:-1]] == [
+        "metric",
+        *("mean-iou", "global-iou", "pixel-accuracy"),
+        *("iou of ground", "iou of small", "iou of large"),
+    ]
+    model = ImageSegmenter.load(out)
+    assert (model.task_net, model.classes_) == ("unet", ["ground", "small", "large"])
+    stored = json.loads((out / "metrics.json").read_text())
+    assert stored["classes"] == ["ground", "small", "large"]
+    (run,) = (tmp_path / "results").rglob("*.json")
+    assert json.loads(run.read_text())["metrics"] == stored["test"]["all"]
+    # The test part is the one that training left out.
+    found = json.loads(lossnet("evaluate", out, data, "--json").out)
+    assert (found["split"], found["images"]) == ("test", 4)
+    assert found["metrics"] == stored["test"]
+    again = lossnet("train", data, "--out", out, *settings, "task_net=unet", *names, "--resume")
+    assert "finished run" in again.out
+    other = lossnet("train", data, "--out", out, *settings, "task_net=unet", "--resume")
+    assert "other settings (classes differ)" in one_line(other)
+
+
+def test_trains_on_arrays_and_given_parts(lossnet: Run, tmp_path: Path) -> None:
+    for name, seed in (("a", 0), ("b", 1), ("c", 2)):
+        images, masks = discs(6, grey=True, seed=seed)
+        np.savez(tmp_path / f"{name}.npz", images=images, masks=masks)
+    np.savez(tmp_path / "bare.npz", images=images)
+    given = ["--validation", tmp_path / "b.npz", "--test", tmp_path / "c.npz"]
+    infnet = ["--method", "infnet", "--set", "method.tune_on=unlabelled", *SMALL_NET]
+    spare = ["--unlabelled", tmp_path / "bare.npz"]
+    result = lossnet("train", tmp_path / "a.npz", "--out", tmp_path / "m", *given, *infnet, *spare)
+    assert result.code == 0, result.err
+    assert "6 train, 6 validation, 6 test images of 16 x 16, 1 channel, 2 classes" in result.out
+    assert "bare.npz: 6 unlabelled images" in result.out
+
+
+def test_interrupted_and_resumed(
+    lossnet: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lossnet.training import Trainer
+
+    plain = Trainer._epoch
+
+    def stop_in_second(trainer: Trainer) -> None:
+        if trainer.epoch == 1:
+            raise KeyboardInterrupt
+        plain(trainer)
+
+    data = write_pairs(tmp_path / "discs")
+    settings = ["--set", *SMALL_NET, "max_epochs=3", "--quiet"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "_epoch", stop_in_second)
+        stopped = lossnet("train", data, "--out", tmp_path / "a", *settings)
+    assert stopped.code == 130
+    assert stopped.err.endswith("--resume\n")
+    assert lossnet("train", data, "--out", tmp_path / "a", *settings, "--resume").code == 0
+    assert lossnet("train", data, "--out", tmp_path / "b", *settings).code == 0
+    weights = [next((tmp_path / name).glob("weights*")).read_bytes() for name in "ab"]
+    assert weights[0] == weights[1]
+
+
+def test_evaluates(lossnet: Run, segmenter: Path, pictures: Path) -> None:
+    data = load_images(pictures / "test")
+    predicted = ImageSegmenter.load(segmenter).predict(data)
+    expected = evaluate_masks(data.masks, predicted, names=["ground", "disc"])
+    result = json.loads(lossnet("evaluate", segmenter, pictures, "--json").out)
+    assert (result["split"], result["images"]) == ("test", 6)
+    assert result["metrics"]["all"] == expected
+    text = lossnet("evaluate", segmenter, pictures, "--split", "all").out
+    assert text.startswith(f"{pictures}: all 22 images\n")
+    assert "iou of disc" in text
+
+
+def test_draws(lossnet: Run, segmenter: Path, pictures: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    grid, frames = tmp_path / "grid.png", tmp_path / "frames.png"
+    result = lossnet("evaluate", segmenter, pictures, "--picture", grid, "--frames", frames)
+    assert result.out.endswith(f"picture: {grid}\nframes: {frames}\n")
+    # Image, truth, the net and its refinement; all six test images.
+    assert image.open(grid).size == (651, 1068)
+    assert image.open(frames).width > image.open(grid).width
+    other = tmp_path / "plain"
+    assert lossnet("train", pictures, "--out", other, *SMALL_IMAGES).code == 0
+    wide = tmp_path / "wide.png"
+    beside = ["--beside", segmenter, "--picture", wide]
+    result = lossnet("evaluate", other, pictures, *beside, "--frames", frames)
+    assert result.out.splitlines()[1].split() == ["metric", "plain", "alen"]
+    assert image.open(wide).width > image.open(grid).width
+    found = lossnet("evaluate", other, pictures, *beside, "--json")
+    own = json.loads(lossnet("evaluate", segmenter, pictures, "--json").out)["metrics"]
+    assert json.loads(found.out)["beside"] == {"alen": own}
+    assert found.err == f"picture: {wide}\n"
+    message = one_line(lossnet("evaluate", other, pictures, "--frames", frames))
+    assert "cross-entropy predicts without one; train with --set refine=net" in message
+    message = one_line(lossnet("evaluate", other, pictures, "--picture", tmp_path / "a.doc"))
+    assert "a.doc' does not end in .png" in message
+
+
+def test_beside_must_be_of_the_same_task(
+    lossnet: Run, segmenter: Path, tagger: Path, pictures: Path
+) -> None:
+    message = one_line(lossnet("evaluate", segmenter, pictures, "--beside", tagger))
+    assert f"--beside {tagger} is of the task sequence" in message
+    message = one_line(lossnet("evaluate", segmenter, pictures, "--beside", segmenter))
+    assert "names a model twice" in message
+
+
+def test_predicts_masks(lossnet: Run, segmenter: Path, pictures: Path, tmp_path: Path) -> None:
+    out = tmp_path / "masks"
+    bare = write_pairs(tmp_path / "bare", 3, masks=False, seed=2) / "images"
+    (bare / "p01.png").rename(bare / "a horse.png")
+    result = lossnet("predict", segmenter, bare, "--out", out)
+    assert result.out == f"3 predictions in {out}\n"
+    assert sorted(p.name for p in out.iterdir()) == ["a horse.png", "p00.png", "p02.png"]
+    expected = ImageSegmenter.load(segmenter).predict(load_images(bare))
+    written = [np.asarray(image.open(path)) for path in sorted(out.iterdir())]
+    np.testing.assert_array_equal(written, expected)
+    single = lossnet("predict", segmenter, bare / "p00.png", "--out", tmp_path / "one")
+    assert single.code == 0, single.err
+    assert [p.name for p in (tmp_path / "one").iterdir()] == ["p00.png"]
+    # Parts may have pictures of the same names: each goes to a folder of its own.
+    assert lossnet("predict", segmenter, pictures, "--out", tmp_path / "all").code == 0
+    assert len(list((tmp_path / "all" / "test").iterdir())) == 6
+    assert len(list((tmp_path / "all" / "train").iterdir())) == 12
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["all", "bare", "masks", "one"]
+
+
+def test_predicts_arrays(lossnet: Run, segmenter: Path, pictures: Path, tmp_path: Path) -> None:
+    out = tmp_path / "masks.npz"
+    split = ["--split", "test", "--refine", "net"]
+    result = lossnet("predict", segmenter, pictures, *split, "--out", out, "--proba")
+    assert result.code == 0, result.err
+    data = load_images(pictures / "test")
+    model = ImageSegmenter.load(segmenter, refine="net")
+    with np.load(out) as found:
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(data), atol=1e-6)
+        np.testing.assert_array_equal(found["masks"], model.predict(data))
+        assert found["names"].tolist() == data.names
+        assert found["classes"].tolist() == ["ground", "disc"]
+    assert [p.name for p in tmp_path.iterdir()] == ["masks.npz"]
+
+
+def test_where_predictions_go(
+    lossnet: Run, segmenter: Path, pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predict = ["predict", segmenter, pictures, "--split", "test"]
+    message = one_line(lossnet(*predict))
+    assert "--out is missing: predictions go to a folder or a .npz file" in message
+    assert "go to a folder or a .npz file" in one_line(lossnet(*predict, "--out", "a.jsonl"))
+    message = one_line(lossnet(*predict, "--out", tmp_path / "m", "--proba"))
+    assert "PNG masks hold no probabilities; give --out a .npz file" in message
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "a.png").write_bytes(b"mine")
+    message = one_line(lossnet(*predict, "--out", tmp_path / "full"))
+    assert "full holds files already; give a new folder or an empty one" in message
+    (tmp_path / "empty.d").mkdir()
+    assert lossnet(*predict, "--out", tmp_path / "empty.d").code == 0
+    assert len(list((tmp_path / "empty.d").iterdir())) == 6
+
+    # A disk that fills up on the third mask leaves no folder behind.
+    import lossnet.data.pictures as module
+
+    plain, left = module.write_whole, [3]
+
+    def full(path: Path, write: Callable[[Path], None]) -> Path:
+        left[0] -= 1
+        if not left[0]:
+            raise OSError(28, "No space left on device")
+        return plain(path, write)
+
+    monkeypatch.setattr(module, "write_whole", full)
+    before = sorted(tmp_path.iterdir())
+    assert "No space left" in one_line(lossnet(*predict, "--out", tmp_path / "new"))
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_describes(lossnet: Run, pictures: Path, tmp_path: Path) -> None:
+    text = lossnet("describe", pictures, "--classes", "ground,disc").out
+    assert "images              22 (12 train, 4 validation, 6 test)" in text
+    assert "size                16 x 16 (height x width)" in text
+    data = load_images(pictures)
+    assert data.masks is not None
+    share = 100 * data.masks.mean()
+    assert f"foreground          {share:.1f} % of an image's pixels" in text
+    assert f"disc    {share:.1f} %      22" in text
+    images, masks = discs(3, grey=True)
+    masks[1] = 0
+    np.savez(tmp_path / "a.npz", images=images, masks=masks)
+    assert "without foreground  1 image\n" in lossnet("describe", tmp_path / "a.npz").out
+    bare = write_pairs(tmp_path / "bare", 2, masks=False) / "images"
+    assert "masks     none" in lossnet("describe", bare, "--task", "image").out
+
+
+def test_compares(lossnet: Run, pictures: Path, tmp_path: Path) -> None:
+    options = ["--methods", "cross-entropy,seal-margin", "--seeds", "1", "--out", tmp_path / "r"]
+    names = ["--classes", "ground,disc", "--quiet"]
+    result = lossnet("compare", pictures, *options, *names, "--set", *SMALL_NET, "max_epochs=1")
+    assert result.code == 0, result.err
+    head = result.out.splitlines()[1].split()
+    assert [name for name in head if name in ("mean-iou", "global-iou", "pixel-accuracy")] == [
+        "mean-iou",
+        "global-iou",
+        "pixel-accuracy",
+    ]
+    assert "12 train, 4 validation, 6 test images" in (tmp_path / "r" / "report.md").read_text()
+
+
+def test_a_mask_of_another_size_names_the_pair(lossnet: Run, tmp_path: Path) -> None:
+    data, out = write_pairs(tmp_path / "discs"), tmp_path / "m"
+    image.fromarray(np.zeros((8, 16), np.uint8)).save(data / "masks" / "p03.png")
+    message = one_line(lossnet("train", data, "--out", out, *SMALL_IMAGES))
+    assert "images/p03.png is 16 x 16 and " in message
+    assert "masks/p03.png 8 x 16 (height x width)" in message
+    assert not out.exists()
+    # Resized, the model resizes what it is given later too.
+    result = lossnet("train", data, "--out", out, *SMALL_IMAGES, "--size", "12x20")
+    assert result.code == 0, result.err
+    assert lossnet("predict", out, data / "images" / "p00.png", "--out", tmp_path / "p").code == 0
+    assert image.open(tmp_path / "p" / "p00.png").size == (20, 12)
+    assert "'12x' is not a height and a width" in one_line(
+        lossnet("describe", data, "--size", "12x")
+    )
+
+
+def test_a_class_never_declared(lossnet: Run, tmp_path: Path, segmenter: Path) -> None:
+    data, out = write_pairs(tmp_path / "discs", classes=3), tmp_path / "m"
+    train = ["train", data, "--out", out, *SMALL_IMAGES]
+    message = one_line(lossnet(*train, "--classes", "ground,disc"))
+    assert "has the class 2, and there are 2: ground, disc (numbered from 0)" in message
+    assert "give 2 or more" in one_line(lossnet(*train, "--classes", "disc"))
+    message = one_line(lossnet("evaluate", segmenter, data))
+    assert "has the class 2, and there are 2: ground, disc" in message
+    # In the test part alone: told before training.
+    write_pairs(tmp_path / "two" / "train")
+    write_pairs(tmp_path / "two" / "test", classes=3)
+    message = one_line(lossnet("train", tmp_path / "two", "--out", out, *SMALL_IMAGES))
+    assert "has the class 2, and there are 2: 0, 1" in message
+    assert not out.exists()
+    result = lossnet(*train[:-1], "--classes", "5")
+    assert "note: no training mask has the classes '3', '4'" in result.out
+
+
+def test_a_grey_image_for_a_model_of_colours(
+    lossnet: Run, tmp_path: Path, segmenter: Path, pictures: Path
+) -> None:
+    grey = write_pairs(tmp_path / "grey", 3, grey=True)
+    wanted = "has grey images (1 channel) and the model takes images of 3 channels"
+    out = ["--out", tmp_path / "m"]
+    assert wanted in one_line(lossnet("predict", segmenter, grey, *out))
+    assert wanted in one_line(lossnet("predict", segmenter, grey / "images" / "p00.png", *out))
+    assert wanted in one_line(lossnet("evaluate", segmenter, grey))
+    assert wanted in one_line(lossnet("train", pictures, "--test", grey, *out, *SMALL_IMAGES))
+    assert not (tmp_path / "m").exists()
+
+
+def test_one_pixel_images(lossnet: Run, tmp_path: Path, segmenter: Path) -> None:
+    images, masks = discs(8)
+    np.savez(tmp_path / "a.npz", images=images[:, :1, :1], masks=masks[:, 8:9, 8:9])
+    result = lossnet("train", tmp_path / "a.npz", "--out", tmp_path / "m", *SMALL_IMAGES)
+    assert result.code == 0, result.err
+    message = one_line(lossnet("evaluate", segmenter, tmp_path / "a.npz"))
+    assert "has images of 1 x 1 and the model was trained on crops of 12 x 12" in message
+
+
+def test_a_damaged_picture_is_named_and_the_rest_kept(
+    lossnet: Run, tmp_path: Path, segmenter: Path
+) -> None:
+    data = write_pairs(tmp_path / "discs", 10)
+    broken = data / "images" / "p03.png"
+    broken.write_bytes(broken.read_bytes()[:60])
+    settings = [s for s in SMALL_IMAGES if s != "--quiet"]
+    result = lossnet("train", data, "--out", tmp_path / "m", *settings)
+    assert result.code == 0, result.err
+    assert "5 train, 2 validation, 2 test images" in result.out
+    assert result.out.count("note:") == 1
+    assert f"note: {broken} cannot be read (" in result.out
+    result = lossnet("predict", segmenter, data / "images", "--out", tmp_path / "p")
+    assert result.err.count("\n") == 1
+    assert f"note: {broken} cannot be read (" in result.err
+    assert "it is left out" in result.err
+    assert len(list((tmp_path / "p").iterdir())) == 9
+    message = one_line(lossnet("predict", segmenter, broken, "--out", tmp_path / "q"))
+    assert "p03.png cannot be read" in message
+
+
+def test_other_bad_data(lossnet: Run, tmp_path: Path, segmenter: Path, pictures: Path) -> None:
+    out = ["--out", tmp_path / "m", *SMALL_IMAGES]
+    bare = write_pairs(tmp_path / "bare", 4, masks=False)
+    message = one_line(lossnet("train", bare, "--task", "image", *out))
+    assert "bare has no masks; give images/ and masks/ with the same names" in message
+    assert "which evaluation needs; see lossnet predict" in one_line(
+        lossnet("evaluate", segmenter, bare)
+    )
+    parts = tmp_path / "parts"
+    shutil.copytree(pictures / "test", parts / "test")
+    assert "has no training part; it has test" in one_line(lossnet("train", parts, *out))
+    message = one_line(lossnet("evaluate", segmenter, parts, "--split", "train"))
+    assert "has no train part; it has test (--split all: all images)" in message
+    shutil.copytree(bare, parts / "train")
+    assert "the train part of" in one_line(lossnet("train", parts, *out))
+    two = write_pairs(tmp_path / "two", 2)
+    assert "2 images cannot be split in three" in one_line(lossnet("train", two, *out))
+    assert "nowhere.png does not exist" in one_line(lossnet("train", "nowhere.png", *out))
+    assert not (tmp_path / "m").exists()
+
+
+def test_options_of_other_tasks(
+    lossnet: Run, tmp_path: Path, segmenter: Path, pictures: Path, model: Path, trained_on: Path
+) -> None:
+    out = ["--out", tmp_path / "m"]
+    message = one_line(lossnet("evaluate", segmenter, pictures, "--threshold", "0.5"))
+    assert "--threshold is an option for the task multilabel" in message
+    assert "--scheme" in one_line(lossnet("train", pictures, "--scheme", "IOB2", *out))
+    message = one_line(lossnet("evaluate", model, trained_on, "--picture", "a.png"))
+    assert "--picture is an option for the task image" in message
+    assert "--classes" in one_line(lossnet("train", "ising", "--classes", "a,b", *out))
+    assert "no method for the task image" in one_line(
+        lossnet("train", pictures, "--method", "crf", *out)
+    )
+    assert "did you mean 'unet'?" in one_line(
+        lossnet("train", pictures, *out, "--set", "task_net=uent")
+    )
+    assert "unknown setting 'task_net'" in one_line(
+        lossnet("train", "ising", *out, "--set", "task_net=unet")
+    )
+    assert not (tmp_path / "m").exists()
