@@ -15,6 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from lossnet.context import stream_seed
+from lossnet.data.parts import D
 from lossnet.errors import SettingError
 from lossnet.estimators.networks import build_nets
 from lossnet.estimators.settings import (
@@ -164,6 +166,14 @@ class LossnetEstimator(BaseEstimator):
                 "take method='infnet' with method_params={'tune_on': 'unlabelled'}"
             )
 
+    def _hold_out(self, data: D, seed: int) -> tuple[D, D | None]:
+        """Training and validation rows, drawn at random; no validation where too few are asked."""
+        wanted = round(self.validation_fraction * len(data))
+        if wanted < 1 or len(data) - wanted < 1:
+            return data, None
+        order = np.random.default_rng(stream_seed(seed, "validation")).permutation(len(data))
+        return data.subset(np.sort(order[wanted:])), data.subset(np.sort(order[:wanted]))
+
     def _check_resume(self, checkpoint: str | Path | None, wanted: bool) -> None:
         if wanted and checkpoint is None:
             raise SettingError("resume_from_checkpoint needs the file: give checkpoint= as well")
@@ -187,6 +197,7 @@ class LossnetEstimator(BaseEstimator):
         resume_from_checkpoint: bool = False,
     ) -> None:
         """Run ``method_`` on ``nets_`` and freeze them; sets ``history_``."""
+        self.refine_steps_ = self.refined_as_ = None
         method, nets = self._prepared()
         trainer = Trainer(
             method,

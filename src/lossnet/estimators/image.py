@@ -13,7 +13,6 @@ import torch.nn.functional as F
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from lossnet.context import stream_seed
 from lossnet.data.image_folders import load_images
 from lossnet.data.images import ImageData
 from lossnet.errors import DataError, SettingError
@@ -220,7 +219,6 @@ class ImageSegmenter(LossnetEstimator):
             spare = None if unlabelled is None else self._fitting(_read(unlabelled))
             self.standardiser_ = Standardiser.of(data.floats().reshape(-1, data.channels), True)
             self.method_ = method
-            self.refine_steps_ = self.refined_as_ = None
             train = self._random(data)
             self.nets_ = self._build_nets(method.nets, seed)
             self._try_nets(train)
@@ -251,11 +249,7 @@ class ImageSegmenter(LossnetEstimator):
                     f"validation_data has {len(pair)} members; give a pair (images, masks)"
                 )
             return data, self._fitting(_labelled(pair[0], pair[1], "validation_data"))
-        wanted = round(self.validation_fraction * len(data))
-        if wanted < 1 or len(data) - wanted < 1:
-            return data, None
-        order = np.random.default_rng(stream_seed(seed, "validation")).permutation(len(data))
-        return data.subset(np.sort(order[wanted:])), data.subset(np.sort(order[:wanted]))
+        return self._hold_out(data, seed)
 
     def _fitting(self, data: ImageData) -> ImageData:
         """The data, or an error where the model cannot take it."""
@@ -432,8 +426,6 @@ class ImageSegmenter(LossnetEstimator):
         facts = {
             "channels": self.channels_,
             "crop": list(self.crop_),
-            "refine_steps": self.refine_steps_,
-            "refined_as": self.refined_as_,
             "labels": {"classes": self.classes_},
         }
         return tensors, facts
@@ -443,7 +435,6 @@ class ImageSegmenter(LossnetEstimator):
         self.channels_ = int(facts["channels"])
         height, width = facts["crop"]
         self.crop_ = (int(height), int(width))
-        self.refine_steps_, self.refined_as_ = facts["refine_steps"], facts["refined_as"]
         self.standardiser_ = Standardiser.from_tensors(tensors)
 
 

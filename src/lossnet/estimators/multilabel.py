@@ -229,7 +229,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
                 resume_from_checkpoint=resume_from_checkpoint,
             )
             self.threshold_ = 0.5 if isinstance(self.threshold, str) else float(self.threshold)
-            self.best_metric_ = self.refine_steps_ = self.refined_as_ = None
+            self.best_metric_ = None
             if held_out is not None and Yv is not None:
                 self._choose_threshold(held_out, Yv)
         return self
@@ -441,8 +441,6 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
             "features": int(self.n_features_in_),
             "feature_names": None if names is None else [str(name) for name in names],
             "best_metric": self.best_metric_,
-            "refine_steps": self.refine_steps_,
-            "refined_as": self.refined_as_,
             "labels": replace(self.labels_, names=list(self.label_names_)).to_json(),
         }
         return tensors, facts
@@ -453,7 +451,6 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         if facts["feature_names"] is not None:
             self.feature_names_in_ = np.array(facts["feature_names"], dtype=object)
         self.best_metric_ = facts["best_metric"]
-        self.refine_steps_, self.refined_as_ = facts["refine_steps"], facts["refined_as"]
         threshold = tensors["threshold"].numpy()
         self.threshold_ = float(threshold) if threshold.ndim == 0 else threshold
         self.standardiser_ = Standardiser.from_tensors(tensors)

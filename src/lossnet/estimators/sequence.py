@@ -264,7 +264,6 @@ class SequenceTagger(LossnetEstimator):
             )
             self.table_ = self.coder_.table(vectors, self.word_width, stream_seed(seed, "words"))
             self.method_ = method
-            self.refine_steps_ = self.refined_as_ = None
             self.nets_ = self._build_nets(method.nets, seed)
             validation = score = None
             if held_out is not None:
@@ -290,11 +289,7 @@ class SequenceTagger(LossnetEstimator):
     ) -> tuple[SequenceData, SequenceData | None]:
         if given is not None:
             return data, labelled(*validation_parts(given), "validation_data")
-        wanted = round(self.validation_fraction * len(data))
-        if wanted < 1 or len(data) - wanted < 1:
-            return data, None
-        order = np.random.default_rng(stream_seed(seed, "validation")).permutation(len(data))
-        return data.subset(np.sort(order[wanted:])), data.subset(np.sort(order[:wanted]))
+        return self._hold_out(data, seed)
 
     def _vectors(self) -> WordVectors | None:
         if self.vectors is None or isinstance(self.vectors, WordVectors):
@@ -454,15 +449,12 @@ class SequenceTagger(LossnetEstimator):
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         facts = {
             "coder": self.coder_.to_json(),
-            "refine_steps": self.refine_steps_,
-            "refined_as": self.refined_as_,
             "labels": {"tags": self.tags_, "scheme": self.scheme_},
         }
         return {"words": self.table_}, facts
 
     def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         self.coder_ = TokenCoder.from_json(facts["coder"])
-        self.refine_steps_, self.refined_as_ = facts["refine_steps"], facts["refined_as"]
         self.tags_ = list(facts["labels"]["tags"])
         self.scheme_ = str(facts["labels"]["scheme"])
         self.table_ = tensors["words"]

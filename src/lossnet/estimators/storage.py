@@ -36,6 +36,8 @@ def save(model: LossnetEstimator, path: str | Path, *, keep_energy: bool) -> Pat
         "parameters": {key: describe(value) for key, value in params.items() if is_plain(value)},
         "objects": {key: describe(value) for key, value in params.items() if not is_plain(value)},
         "nets": kept,
+        "refine_steps": model.refine_steps_,
+        "refined_as": model.refined_as_,
         **facts,
     }
     # Cloned: safetensors takes no two tensors of one storage, such as tied weights.
@@ -60,6 +62,7 @@ def load(cls: type[E], path: str | Path, replace: dict[str, Any]) -> E:
     try:
         tensors = safetensors.torch.load(contents[WEIGHTS])
         model.history_ = json.loads(contents[HISTORY])
+        model.refine_steps_, model.refined_as_ = config["refine_steps"], config["refined_as"]
         model._unpack(tensors, {**config, "labels": json.loads(contents[LABELS])})
     except (SafetensorError, LookupError, TypeError, ValueError) as error:
         raise DataError(f"the model in {path} is damaged: {error!r}") from error

@@ -44,10 +44,15 @@ def best_output(proposal: Proposal, nets: Mapping[str, nn.Module]) -> Callable[[
                 f"{type(proposal).__name__} gives {y.shape[0]} candidates and there is no net "
                 f"{energy!r} to choose by; predict with a proposal of one, such as NetOutput"
             )
-        best = context.energy(y, energy).argmin(0)
-        return y[best, torch.arange(y.shape[1], device=y.device)]
+        return _lowest(context, y, energy)
 
     return output
+
+
+def _lowest(context: Context, y: Tensor, energy: str) -> Tensor:
+    """Of candidates ``(K, B, *S)`` the one of lowest energy, ``(B, *S)``."""
+    best = context.energy(y, energy).argmin(0)
+    return y[best, torch.arange(y.shape[1], device=y.device)]
 
 
 def predict_path(
@@ -65,9 +70,7 @@ def predict_path(
         y = descent.path(context)
         if y.shape[1] == 1:
             return y[:, 0].transpose(0, 1)
-        best = torch.stack([context.energy(at, descent.energy).argmin(0) for at in y])
-        rows = torch.arange(y.shape[2], device=y.device)
-        return torch.stack([at[one, rows] for at, one in zip(y, best, strict=True)], 1)
+        return torch.stack([_lowest(context, at, descent.energy) for at in y], 1)
 
     y = over_batches(path, nets, space, source, batch_size=batch_size, seed=seed)
     return y.transpose(0, 1)
