@@ -41,7 +41,15 @@ DATA: dict[str, tuple[str, list[str]]] = {
 
 #: The same for every row; horses are few, so an epoch has several crops of each.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "horses": {"width": 64, "crops": 4, "batch_size": 16, "max_epochs": 80, "patience": 20},
+    "horses": {
+        "width": 64,
+        "energy_width": 32,
+        "dropout": 0.25,
+        "crops": 4,
+        "batch_size": 16,
+        "max_epochs": 80,
+        "patience": 20,
+    },
     "faces": {"width": 32, "crops": 1, "batch_size": 32, "max_epochs": 30, "patience": 8},
 }
 

@@ -8,7 +8,7 @@ from lossnet.contrasts import NCE, Ranking
 from lossnet.errors import SettingError
 from lossnet.gradients import Direct
 from lossnet.proposals import CorrelatedSamples
-from lossnet.proposals.correlated import smooth_noise
+from lossnet.proposals.noise import smooth_noise
 from lossnet.recipes import build
 from lossnet.testing import check_proposal
 

@@ -1,5 +1,7 @@
 """Energies and nets of images: the contracts, split convolutions, any size."""
 
+from functools import partial
+
 import pytest
 import torch
 
@@ -13,20 +15,21 @@ SPACES = [(Binary(), 1, (3, 5)), (Categorical(), 3, (3, 4, 3))]
 
 
 @pytest.mark.parametrize(("space", "outputs", "shape"), SPACES, ids=["binary", "classes"])
-@pytest.mark.parametrize("kind", ["critic", "score-map"])
+@pytest.mark.parametrize("kind", ["critic", FCN, UNet])
 def test_energies_keep_the_contract(space, outputs, shape, kind) -> None:
     torch.manual_seed(0)
     if kind == "critic":
         energy = ConvolutionalCritic(2, outputs, size=shape[:2], width=3, hidden=(4, 3))
     else:
-        energy = ScoreMap(2, outputs, width=3)
+        small = {"width": 3} if kind is FCN else {"widths": (8,)}
+        energy = ScoreMap(partial(kind, **small), 2, outputs)
     check_energy(energy, torch.randn(2, 2, *shape[:2]), space, shape)
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_the_first_convolution_is_that_of_image_and_output_together(outputs) -> None:
     torch.manual_seed(0)
-    energy = ScoreMap(2, outputs, width=4)
+    energy = ConvolutionalCritic(2, outputs, size=(7, 8), width=4, hidden=(3,)).eval()
     x = torch.randn(3, 2, 7, 8)
     y = torch.rand(5, 3, 7, 8, outputs)
     joint = torch.nn.Conv2d(2 + outputs, 4, 5, padding=2)
@@ -37,21 +40,44 @@ def test_the_first_convolution_is_that_of_image_and_output_together(outputs) -> 
         joint.bias.copy_(energy.features.first.bias)
     both = torch.cat([x.expand(5, -1, -1, -1, -1), y.movedim(-1, 2)], 2).flatten(0, 1)
     maps = energy.features.after(joint(both))
-    expected = -energy.head(maps).mean((1, 2, 3)).view(5, 3)
+    expected = energy.readout(maps[-1]).view(5, 3)
     given = y[..., 0] if outputs == 1 else y
     torch.testing.assert_close(energy(energy.encode(x), given), expected)
 
 
 def test_a_score_map_is_averaged_over_its_pixels() -> None:
-    energy = ScoreMap(1, 1, width=4)
+    energy = ScoreMap(partial(FCN, width=4), 1, 1)
     h, y = energy.encode(torch.randn(2, 1, 9, 7)), torch.rand(3, 2, 9, 7)
-    scores = energy.scores(h, y)
-    assert scores.shape == (3, 2, 9, 7)
-    torch.testing.assert_close(energy(h, y), -scores.mean((2, 3)))
+    local = energy.local(h, y)
+    assert local.shape == (3, 2, 9, 7)
+    torch.testing.assert_close(energy(h, y), local.mean((2, 3)))
     mask = torch.zeros(2, 9, 7, dtype=torch.bool)
     mask[:, :4] = True
-    counted = energy.scores(h, y, mask)[:, :, :4]
-    torch.testing.assert_close(energy(h, y, mask), -counted.mean((2, 3)))
+    counted = energy.local(h, y, mask)[:, :, :4]
+    torch.testing.assert_close(energy(h, y, mask), counted.mean((2, 3)))
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_an_output_chooses_among_the_scores_of_a_map(outputs) -> None:
+    """A net that gives every pixel the same scores: the energy is minus those of the classes."""
+
+    class Constant(torch.nn.Module):
+        def __init__(self, channels: int, outputs: int) -> None:
+            super().__init__()
+            self.scores = torch.nn.Parameter(torch.arange(1.0, outputs + 1))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.scores.expand(len(x), *x.shape[2:], -1)
+
+    energy = ScoreMap(Constant, 1, outputs)
+    y = torch.tensor([[0.0, 1.0], [0.25, 0.0]])
+    if outputs == 1:
+        expected = [[1.0, 2.0], [1.25, 1.0]]
+    else:
+        y = torch.stack([1.0 - y, torch.zeros(2, 2), y], -1)
+        expected = [[1.0, 3.0], [1.5, 1.0]]
+    found = energy.local(torch.zeros(1, 1, 2, 2), y[None, None])
+    torch.testing.assert_close(found[0, 0], -torch.tensor(expected))
 
 
 def test_a_critic_takes_its_own_size_alone() -> None:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.costs import ByReward, Cost
+from lossnet.errors import SettingError
 from lossnet.nets.base import Derived
 from lossnet.spaces import Space
 
@@ -186,10 +187,22 @@ class Context:
 
     def energy(self, y: Tensor, name: str = "energy", h: Any = None) -> Tensor:
         """Energies ``(K, B)`` of candidates ``(K, B, *S)``; ``h`` stands in for the encoding."""
+        return self._judged(self.nets[name], y, name, h)
+
+    def local_energies(self, y: Tensor, name: str = "energy") -> Tensor:
+        """Energies ``(K, B, *P)`` of every position of candidates, whose mean is the energy."""
+        if not hasattr(self.nets[name], "local"):
+            raise SettingError(
+                f"the net {name!r} is a {type(self.nets[name]).__name__}, which has no energy of "
+                "every position by itself; take a ScoreMap (energy_net='score-map' or 'unet-map' "
+                "on images), or local=False"
+            )
+        return self._judged(self.nets[name].local, y, name)
+
+    def _judged(self, judge: Callable[..., Tensor], y: Tensor, name: str, h: Any = None) -> Tensor:
         h = self.encoded(name) if h is None else h
         with self._running(name, name in self._focus):
-            e: Tensor = self.nets[name](h, y, self.batch.mask)
-        return e
+            return judge(h, y, self.batch.mask)
 
     def note(self, name: str, values: Tensor) -> None:
         """Report the mean of ``values`` beside the loss; the history has its mean over an epoch."""

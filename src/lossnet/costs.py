@@ -14,7 +14,7 @@ from torch import Tensor
 
 from lossnet import sparse
 from lossnet.errors import unknown
-from lossnet.spaces import sum_positions
+from lossnet.spaces import Categorical, mean_positions, sum_positions
 
 Cost = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
@@ -40,8 +40,8 @@ def l1(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
 
 def hamming(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
     """Mean of |y - target| over positions, in [0, 1]."""
-    counted = sum_positions(torch.ones_like(target), mask, lead=1)
-    return l1(y, target, mask) / counted.clamp_min(1.0)
+    y = sparse.dense(y, target.dtype)
+    return mean_positions((y - target).abs(), mask, lead=2)
 
 
 def token_error(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -49,10 +49,7 @@ def token_error(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor
 
     1 - <y_t, target_t> at each position t, in [0, 1].
     """
-    y = sparse.dense(y, target.dtype)
-    wrong = 1.0 - (y * target).sum(-1)
-    counted = sum_positions(torch.ones_like(target[..., 0]), mask, lead=1)
-    return sum_positions(wrong, mask, lead=2) / counted.clamp_min(1.0)
+    return mean_positions(Categorical().errors(y, target), mask, lead=2)
 
 
 def f1(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:

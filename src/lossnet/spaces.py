@@ -61,6 +61,10 @@ class Space(Protocol):
         """Entropy of independent positions, summed, ``(B,)``."""
         ...
 
+    def errors(self, y: Tensor, target: Tensor) -> Tensor:
+        """How wrong candidates ``(K, B, *S)`` are at every position, ``(K, B, *P)`` in [0, 1]."""
+        ...
+
     def decode(self, y: Tensor, threshold: float = 0.5) -> Tensor:
         """The discrete output of a relaxed one, bool, the same shape."""
         ...
@@ -75,6 +79,17 @@ def sum_positions(values: Tensor, mask: Tensor | None, *, lead: int) -> Tensor:
     if mask is not None:
         values = values * _fit(mask, values, lead)
     return values.flatten(lead).sum(-1) if values.dim() > lead else values
+
+
+def mean_positions(values: Tensor, mask: Tensor | None, *, lead: int) -> Tensor:
+    """Mean over all axes after the first ``lead``, counting only where the mask is true.
+
+    0 where the mask leaves nothing.
+    """
+    if mask is None:
+        return values.flatten(lead).mean(-1) if values.dim() > lead else values
+    counted = sum_positions(torch.ones_like(values), mask, lead=lead)
+    return sum_positions(values, mask, lead=lead) / counted.clamp_min(1.0)
 
 
 def _fit(mask: Tensor, values: Tensor, lead: int) -> Tensor:
@@ -124,6 +139,9 @@ class Binary:
 
     def entropy(self, logits: Tensor, mask: Tensor | None = None) -> Tensor:
         return sum_positions(F.softplus(logits) - logits * torch.sigmoid(logits), mask, lead=1)
+
+    def errors(self, y: Tensor, target: Tensor) -> Tensor:
+        return (sparse.dense(y, target.dtype) - target).abs()
 
     def decode(self, y: Tensor, threshold: float = 0.5) -> Tensor:
         return y >= threshold
@@ -184,6 +202,9 @@ class Categorical:
     def entropy(self, logits: Tensor, mask: Tensor | None = None) -> Tensor:
         log_p = torch.log_softmax(logits, -1)
         return sum_positions(-(log_p.exp() * log_p).sum(-1), mask, lead=1)
+
+    def errors(self, y: Tensor, target: Tensor) -> Tensor:
+        return 1.0 - (sparse.dense(y, target.dtype) * target).sum(-1)
 
     def decode(self, y: Tensor, threshold: float = 0.5) -> Tensor:
         return F.one_hot(y.argmax(-1), y.shape[-1]).bool()

@@ -12,6 +12,7 @@ from lossnet.contrasts.base import Contrast
 from lossnet.costs import ByReward, Cost, f1
 from lossnet.errors import SettingError
 from lossnet.proposals.base import Candidates
+from lossnet.spaces import mean_positions
 
 
 class Term(Protocol):
@@ -40,11 +41,13 @@ class EnergyTerm:
     """link(E(x, F(x))), the loss-net's opinion (paper 000, first part of Eq. 1).
 
     The link is the one of the contrast the energy is trained with: -σ(-E) after regression,
-    E itself otherwise.
+    E itself otherwise. With ``local`` it is the mean of the links of every position's energy, for
+    an energy that was compared so.
     """
 
     contrast: Contrast | None = None
     energy: str = "energy"
+    local: bool = False
     needs_target = False
     convex = False
 
@@ -53,8 +56,10 @@ class EnergyTerm:
         return frozenset({self.energy})
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
-        e = context.energy(prediction.y, self.energy)[0]
-        return e if self.contrast is None else self.contrast.link(e)
+        judge = context.local_energies if self.local else context.energy
+        e = judge(prediction.y, self.energy)[0]
+        value = e if self.contrast is None else self.contrast.link(e)
+        return mean_positions(value, context.batch.mask, lead=1)
 
 
 @dataclass(frozen=True)

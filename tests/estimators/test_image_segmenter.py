@@ -1,5 +1,7 @@
 """ImageSegmenter: every method on both spaces, learning, folders, resuming, bad input."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -71,6 +73,10 @@ def test_every_method_runs(method, classes) -> None:
 VARIANTS = [
     ("dvn", {"energy_net": "score-map"}, {}),
     ("alen", {"energy_net": "critic"}, {}),
+    ("alen", {"energy_net": "score-map"}, {}),
+    ("alen", {"energy_width": 16}, {"noise": 0.0}),
+    ("alen", {}, {"local": False}),
+    ("dvn", {"energy_net": "unet-map"}, {}),
     ("alen", {}, {"xent_weight": 0.0}),
     ("alen", {}, {"predict": "net"}),
     ("alen", {}, {"energy_weight": 0.0}),
@@ -102,6 +108,22 @@ def test_learns(method, classes) -> None:
     assert score > 0.7
     found = model.predict(TEST[classes].images)
     assert score == pytest.approx(mean_iou(TEST[classes].masks, found, classes))
+
+
+def test_only_maps_compare_pixel_by_pixel() -> None:
+    assert segmenter("alen").resolved_method_params()["local"]
+    assert not segmenter("alen", energy_net="critic").resolved_method_params()["local"]
+    model = segmenter("alen", energy_net="critic", method_params={"local": True})
+    with pytest.raises(SettingError, match=r"ConvolutionalCritic.*no energy of every position"):
+        model.fit(TRAIN[2])
+
+
+def test_the_loss_net_may_have_a_width_of_its_own() -> None:
+    model = segmenter("seal-regression", width=4, energy_width=2).fit(TRAIN[2])
+    widths = [net.features.first.out_channels for net in model.nets_.values()]
+    assert sorted(widths) == [2, 4]
+    with pytest.raises(SettingError, match="energy_width is 0"):
+        segmenter("seal-regression", energy_width=0).fit(TRAIN[2])
 
 
 def test_without_energy_weight_it_is_cross_entropy() -> None:
@@ -206,7 +228,7 @@ def test_own_nets(tmp_path) -> None:
         return FCN(channels, outputs, width=2)
 
     def energy(channels: int, outputs: int) -> ScoreMap:
-        return ScoreMap(channels, outputs, width=2)
+        return ScoreMap(partial(FCN, width=2), channels, outputs)
 
     model = segmenter("seal-regression", task_net=task, energy_net=energy).fit(TRAIN[2])
     assert model.nets_["task"].features.first.out_channels == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -11,47 +11,16 @@ from torch.nn.utils import convert_conv2d_weight_memory_format
 from lossnet import sparse
 from lossnet.energies.base import Energy
 from lossnet.errors import DataError
-from lossnet.nets.convolution import FCNFeatures, FCNHead, Maps, planes
+from lossnet.nets.convolution import FCNFeatures, planes
+from lossnet.spaces import mean_positions
 
 
-class _ImageEnergy(Energy):
-    """What both have in common: a first convolution in two parts, one of x and one of y.
-
-    conv([x; y]) = conv_x(x) + conv_y(y), so that the image is convolved once a batch.
-    """
-
-    def __init__(self, channels: int, outputs: int, *, width: int) -> None:
-        super().__init__()
-        self.outputs = outputs
-        self.features = FCNFeatures(channels, width)
-        self.first_of_output = nn.Conv2d(outputs, width, 5, padding=2, bias=False)
-        convert_conv2d_weight_memory_format(self.first_of_output, torch.channels_last)
-
-    def encode(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The image's part of the first convolution, ``(B, width, H, W)``."""
-        first: Tensor = self.features.first(x)
-        return first
-
-    def _maps(self, h: Tensor, y: Tensor, mask: Tensor | None) -> Maps:
-        """The feature maps of all candidates, ``(K B, ...)`` each."""
-        y = sparse.dense(y, h.dtype)
-        if mask is not None:
-            covered = ~mask if self.outputs == 1 else ~mask.unsqueeze(-1)
-            y = y.masked_fill(covered, 0.0)
-        of_output = self.first_of_output(planes(y, self.outputs))
-        first = of_output.unflatten(0, y.shape[:2]) + h
-        return self.features.after(first.flatten(0, 1))
-
-    def output_like(self, h: Tensor) -> Tensor:
-        shape = (h.shape[0], *h.shape[2:], *([] if self.outputs == 1 else [self.outputs]))
-        return h.new_zeros(shape)
-
-
-class ConvolutionalCritic(_ImageEnergy):
+class ConvolutionalCritic(Energy):
     """E(x, y), one number: three convolutions on [x; y], then fully connected layers.
 
     The value network of DVN (Gygli et al., 2017) and loss-net of paper 000, section 4.4. It takes
-    images of one size.
+    images of one size. The first convolution is in two parts, conv([x; y]) = conv_x(x) +
+    conv_y(y), so that the image is convolved once a batch.
 
     Args:
         channels: channels of an image ``(B, channels, H, W)``.
@@ -77,8 +46,12 @@ class ConvolutionalCritic(_ImageEnergy):
         hidden: Sequence[int] = (384, 192),
         dropout: float = 0.25,
     ) -> None:
-        super().__init__(channels, outputs, width=width)
+        super().__init__()
+        self.outputs = outputs
         self.size = tuple(size)
+        self.features = FCNFeatures(channels, width)
+        self.first_of_output = nn.Conv2d(outputs, width, 5, padding=2, bias=False)
+        convert_conv2d_weight_memory_format(self.first_of_output, torch.channels_last)
         # Two strides of 2, each rounding up.
         quarters = [-(-side // 4) for side in size]
         widths = [2 * width * quarters[0] * quarters[1], *hidden]
@@ -90,51 +63,81 @@ class ConvolutionalCritic(_ImageEnergy):
         self.readout = nn.Sequential(*layers, nn.Linear(widths[-1], 1))
 
     def encode(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The image's part of the first convolution, ``(B, width, H, W)``."""
         if tuple(x.shape[2:]) != self.size:
             height, width = x.shape[2:]
             raise DataError(
                 f"the images are {height} x {width} and this energy takes {self.size[0]} x "
                 f"{self.size[1]}; cut them to that size, or take ScoreMap, which takes any"
             )
-        return super().encode(x, mask)
+        first: Tensor = self.features.first(x)
+        return first
 
     def forward(self, h: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
-        energies: Tensor = self.readout(self._maps(h, y, mask)[-1])
+        y = _uncovered(y, h.dtype, mask, self.outputs)
+        of_output = self.first_of_output(planes(y, self.outputs))
+        first = of_output.unflatten(0, y.shape[:2]) + h
+        quarter = self.features.after(first.flatten(0, 1))[-1]
+        energies: Tensor = self.readout(quarter)
         return energies.view(y.shape[:2])
 
+    def output_like(self, h: Tensor) -> Tensor:
+        return _zeros(h, self.outputs)
 
-class ScoreMap(_ImageEnergy):
-    """E(x, y) = -mean over pixels of s(x, y), a map that a fully convolutional network gives.
 
-    The energy network of paper 004 on images. Being a mean, the value -E has the scale of one
-    score whatever the image's size, so that ALEN's target of 1 makes sense; images may have any
-    size.
+class ScoreMap(Energy):
+    """E(x, y) = -mean_i s_i with s_i = Σ_c y_ic a_ic(x, y), a map of scores from a net.
+
+    The energy network of paper 004 on images, which "maps (x, y) to score matrices": a net for
+    images, here with the output as further channels, gives every pixel i a score of each class,
+    and the output chooses among them. Being a mean, the value -E has the scale of one score
+    whatever the image's size, so that ALEN's target of 1 makes sense. With two classes y_i stands
+    for (1 - y_i, y_i).
 
     Args:
+        build: builds the net, ``(channels, outputs) -> module``, such as
+            :class:`~lossnet.nets.FCN`: images ``(B, channels, H, W)`` to ``(B, H, W, outputs)``.
         channels: channels of an image.
         outputs: see :class:`ConvolutionalCritic`.
-        width: maps of the first layer.
-        dropout: dropout of the coarser maps.
 
-    >>> energy = ScoreMap(3, 1, width=4)
+    >>> from lossnet.nets import FCN
+    >>> energy = ScoreMap(FCN, 3, 1)
     >>> energy(energy.encode(torch.zeros(2, 3, 9, 7)), torch.zeros(5, 2, 9, 7)).shape
     torch.Size([5, 2])
     """
 
-    def __init__(
-        self, channels: int, outputs: int, *, width: int = 64, dropout: float = 0.0
-    ) -> None:
-        super().__init__(channels, outputs, width=width)
-        self.head = FCNHead(1, width, dropout=dropout)
+    def __init__(self, build: Callable[[int, int], nn.Module], channels: int, outputs: int) -> None:
+        super().__init__()
+        self.outputs = outputs
+        self.net = build(channels + outputs, max(2, outputs))
 
-    def scores(self, h: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The map s(x, y), ``(K, B, H, W)``: what every pixel adds to the value."""
-        scores: Tensor = self.head(self._maps(h, y, mask))[:, 0]
-        return scores.unflatten(0, y.shape[:2])
+    def encode(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The image itself."""
+        return x
+
+    def local(self, h: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        """-s of every pixel, ``(K, B, H, W)``; the energy is their mean where the mask is true."""
+        y = _uncovered(y, h.dtype, mask, self.outputs)
+        images = h.expand(len(y), *h.shape).flatten(0, 1)
+        scores: Tensor = self.net(torch.cat([images, planes(y, self.outputs)], 1))
+        chosen = y if self.outputs > 1 else torch.stack([1.0 - y, y], -1)
+        return -(scores.unflatten(0, y.shape[:2]) * chosen).sum(-1)
 
     def forward(self, h: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
-        scores = self.scores(h, y, mask)
-        if mask is None:
-            return -scores.mean((-2, -1))
-        counted = mask.to(scores.dtype)
-        return -(scores * counted).sum((-2, -1)) / counted.sum((-2, -1)).clamp_min(1.0)
+        return mean_positions(self.local(h, y, mask), mask, lead=2)
+
+    def output_like(self, h: Tensor) -> Tensor:
+        return _zeros(h, self.outputs)
+
+
+def _uncovered(y: Tensor, dtype: torch.dtype, mask: Tensor | None, outputs: int) -> Tensor:
+    """Candidates as numbers, 0 where the mask is false."""
+    y = sparse.dense(y, dtype)
+    if mask is None:
+        return y
+    return y.masked_fill(~mask if outputs == 1 else ~mask.unsqueeze(-1), 0.0)
+
+
+def _zeros(h: Tensor, outputs: int) -> Tensor:
+    """An output of zeros for maps ``(B, channels, H, W)``."""
+    return h.new_zeros((h.shape[0], *h.shape[2:], *([] if outputs == 1 else [outputs])))

@@ -58,10 +58,11 @@ class ImageSegmenter(LossnetEstimator):
         classes: the classes' number, or their names; None counts those of the training masks.
         task_net: ``"fcn"``, the papers' network, ``"unet"``, or a function ``(channels, outputs)
             -> nn.Module`` from images ``(B, channels, H, W)`` to logits.
-        energy_net: ``"critic"``, one number of the whole image, ``"score-map"``, the mean of a
-            map, or a function ``(channels, outputs) -> Energy``; None takes the score map for
-            ``alen`` and ``aen``, otherwise the critic.
-        width: maps of the nets' first layer.
+        energy_net: ``"critic"``, one number of the whole image, ``"score-map"`` or ``"unet-map"``,
+            the mean of a map that an FCN or a U-Net gives, or a function ``(channels, outputs) ->
+            Energy``; None takes the U-Net's map for ``alen`` and ``aen``, otherwise the critic.
+        width: maps of the nets' first layer; a U-Net's has half as many.
+        energy_width: the same of the loss-net; None takes ``width``.
         dropout: dropout of the task-net's coarser maps.
         energy_dropout: dropout of the loss-net; None takes 0.25 for the critic of methods that do
             not descend on the energy, otherwise 0.
@@ -108,8 +109,9 @@ class ImageSegmenter(LossnetEstimator):
         method_params: dict[str, Any] | None = None,
         classes: int | Sequence[str] | None = None,
         task_net: Literal["fcn", "unet"] | NetFactory = "fcn",
-        energy_net: Literal["critic", "score-map"] | NetFactory | None = None,
+        energy_net: Literal["critic", "score-map", "unet-map"] | NetFactory | None = None,
         width: int = 64,
+        energy_width: int | None = None,
         dropout: float = 0.0,
         energy_dropout: float | None = None,
         crop: int | tuple[int, int] | Literal["auto"] | None = "auto",
@@ -132,6 +134,7 @@ class ImageSegmenter(LossnetEstimator):
         self.task_net = task_net
         self.energy_net = energy_net
         self.width = width
+        self.energy_width = energy_width
         self.dropout = dropout
         self.energy_dropout = energy_dropout
         self.crop = crop
@@ -156,7 +159,7 @@ class ImageSegmenter(LossnetEstimator):
     # Settings --------------------------------------------------------------------------------
 
     def _task_defaults(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
-        return pixel_defaults(str(self.method), recipe)
+        return pixel_defaults(str(self.method), recipe, self.energy_net)
 
     def _metric_name(self) -> str:
         check_choice("metric", self.metric, IMAGE_METRICS)
@@ -170,6 +173,8 @@ class ImageSegmenter(LossnetEstimator):
             )
         method = self._check_training_settings()
         check_whole("width", self.width)
+        if self.energy_width is not None:
+            check_whole("energy_width", self.energy_width)
         check_whole("crops", self.crops)
         check_whole("average", self.average)
         check_share("dropout", self.dropout)
@@ -291,12 +296,13 @@ class ImageSegmenter(LossnetEstimator):
             return chosen(self.channels_, outputs)
         if name != "energy":
             return NETS[chosen](self.channels_, outputs, width=self.width, dropout=self.dropout)
-        chosen = energy_for(chosen, self.method_)
+        chosen = energy_for(chosen, self.method_.name)
         dropout = self.energy_dropout
         if dropout is None:
             dropout = 0.25 if chosen == "critic" and not self.method_.descends_on_energy else 0.0
+        width = self.width if self.energy_width is None else self.energy_width
         return ENERGIES[chosen](
-            self.channels_, outputs, size=self.crop_, width=self.width, dropout=dropout
+            self.channels_, outputs, size=self.crop_, width=width, dropout=dropout
         )
 
     def _try_nets(self, data: RandomCrops) -> None:

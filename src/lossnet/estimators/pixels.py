@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -13,16 +14,22 @@ from lossnet.data.images import ImageData
 from lossnet.energies import ConvolutionalCritic, Energy, ScoreMap
 from lossnet.errors import DataError, SettingError
 from lossnet.estimators.settings import check_choice, check_whole
-from lossnet.method import Method
 from lossnet.nets import FCN, UNet
 
 #: Cross-entropy is a sum over hundreds of pixels, beside which a value between 0 and 1 would count
 #: for nothing: a hundredth of it.
 _SHARE: dict[str, Any] = {"xent_weight": 0.01}
-_REFINED: dict[str, Any] = {**_SHARE, "energy_weight": 1.0, "step_size": 1.0, "predict_steps": 10}
+#: A normalised step of 2 turns four pixels round, or shares that out over many.
+_REFINED: dict[str, Any] = {
+    **_SHARE,
+    "energy_weight": 1.0,
+    "energy_lr": 2e-3,
+    "step_size": 2.0,
+    "predict_steps": 10,
+}
 
-#: Parameters of the recipes that pixels want otherwise, by method. A normalised step of 1 turns
-#: one pixel round, or shares that out over many.
+#: Parameters of the recipes that pixels want otherwise, by method; with an energy that is a map,
+#: ``alen`` and ``aen`` compare pixel by pixel besides (``local``).
 PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
     "seal-regression": {**_SHARE, "energy_steps": 1},
     "seal-regression-s": {**_SHARE, "energy_weight": 1.0, "energy_steps": 1},
@@ -31,15 +38,17 @@ PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
     "seal-static-margin": {**_SHARE, "energy_weight": 1.0},
     "implicit-dvn": _SHARE,
     "implicit-ssvm": _SHARE,
-    "alen": _REFINED,
+    "alen": {**_REFINED, "noise": 4.0, "radius": 2.0},
     "aen": _REFINED,
 }
 
 
-def pixel_defaults(method: str, recipe: Mapping[str, Any]) -> dict[str, Any]:
+def pixel_defaults(method: str, recipe: Mapping[str, Any], energy_net: Any) -> dict[str, Any]:
     """What pixels want otherwise than a recipe's own parameters: soft IoU, and the above."""
-    cost = {"cost": "pixel-iou"} if recipe.get("cost") == "f1" else {}
-    return cost | PIXEL_DEFAULTS.get(method, {})
+    found: dict[str, Any] = {"cost": "pixel-iou"} if recipe.get("cost") == "f1" else {}
+    if "local" in recipe:
+        found["local"] = energy_for(energy_net, method) in MAPS
+    return found | PIXEL_DEFAULTS.get(method, {})
 
 
 def _unet(channels: int, outputs: int, *, width: int, dropout: float) -> UNet:
@@ -47,24 +56,34 @@ def _unet(channels: int, outputs: int, *, width: int, dropout: float) -> UNet:
     return UNet(channels, outputs, widths=widths, dropout=dropout)
 
 
-def _score_map(
-    channels: int, outputs: int, *, size: tuple[int, int], width: int, dropout: float
-) -> ScoreMap:
-    return ScoreMap(channels, outputs, width=width, dropout=dropout)
+def _map_of(net: Callable[..., nn.Module]) -> Callable[..., Energy]:
+    """A score map from such a net; it takes images of any size."""
+
+    def build(
+        channels: int, outputs: int, *, size: tuple[int, int], width: int, dropout: float
+    ) -> Energy:
+        return ScoreMap(partial(net, width=width, dropout=dropout), channels, outputs)
+
+    return build
 
 
 NETS: dict[str, Callable[..., nn.Module]] = {"fcn": FCN, "unet": _unet}
 ENERGIES: dict[str, Callable[..., Energy]] = {
     "critic": ConvolutionalCritic,
-    "score-map": _score_map,
+    "score-map": _map_of(FCN),
+    "unet-map": _map_of(_unet),
 }
 
 
-def energy_for(chosen: str | None, method: Method) -> str:
+#: Energies that are a mean over pixels.
+MAPS = ("score-map", "unet-map")
+
+
+def energy_for(chosen: Any, method: str) -> Any:
     """The energy asked for, or the one that suits the method."""
     if chosen is not None:
         return chosen
-    return "score-map" if method.name in ("alen", "aen") else "critic"
+    return "unet-map" if method in ("alen", "aen") else "critic"
 
 
 def check_net(name: str, value: Any, options: Iterable[str | None]) -> None:

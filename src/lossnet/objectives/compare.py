@@ -15,6 +15,7 @@ from lossnet.costs import ByReward, Cost, f1
 from lossnet.errors import SettingError, unknown
 from lossnet.objectives.checks import check_path, names
 from lossnet.proposals.base import Candidates, Proposal
+from lossnet.spaces import mean_positions
 
 #: What a path from the candidates to their net may lead through.
 Path = Literal["all", "cost", "none"]
@@ -33,6 +34,8 @@ class Compare:
             log-likelihood, -log P(y|x), which turns a contrast into a loss on the task-net.
         path: where candidates keep a path to their net, what it leads through: ``"all"``, energy
             and cost, their ``"cost"`` alone, or ``"none"``: the candidates are constants.
+        local: compare at every position by itself, for energies that are a mean over positions:
+            the cost of a position is its error, and ``cost`` is not asked.
     """
 
     contrast: Contrast
@@ -40,6 +43,7 @@ class Compare:
     cost: Cost | ByReward = f1
     energy: str = "energy"
     path: Path = "all"
+    local: bool = False
     needs_unlabelled: ClassVar[bool] = False
     nets_unlabelled: ClassVar[frozenset[str]] = frozenset()
 
@@ -81,6 +85,11 @@ class Compare:
                 f"{contrast} needs log q of its candidates and {proposal} has none; "
                 "take Samples, or a contrast without log q such as Ranking"
             )
+        if self.local and ("log_q" in self.contrast.requires or isinstance(self.cost, ByReward)):
+            what = "log q" if "log_q" in self.contrast.requires else "a reward"
+            raise SettingError(
+                f"{what} is of a whole output, and local=True compares positions; take local=False"
+            )
         keep_path = keep_path and self.path != "none"
         if keep_path:
             check_path(self.proposal, "gradient=Direct()")
@@ -113,7 +122,9 @@ class Compare:
         return drawn.y if self.path == "all" else drawn.y.detach()
 
     def energies(self, context: Context, y: Tensor) -> Tensor:
-        """Energies ``(K, B)`` of candidates."""
+        """Energies ``(K, B)`` of candidates; with ``local``, ``(K, B, *P)``."""
+        if self.local:
+            return context.local_energies(y, self.energy)
         if hasattr(context.nets[self.energy], "encode"):
             return context.energy(y, self.energy)
         return -context.space.log_prob(context.logits(self.energy), y, context.batch.mask)
@@ -123,8 +134,20 @@ class Compare:
     ) -> Tensor:
         """The loss of each example, ``(B,)``, once the energies are known."""
         cost = None
-        if "cost" in self.contrast.requires:
+        if "cost" in self.contrast.requires and self.local:
+            cost = context.space.errors(drawn.y, context.target)
+        elif "cost" in self.contrast.requires:
             cost = context.cost(self.cost, drawn.y)
+        if self.local:
+            # Every position is an example to the contrast.
+            per_position = self.contrast(
+                Compared(
+                    e=e.flatten(1),
+                    e_target=None if e_target is None else e_target.flatten(),
+                    cost=None if cost is None else cost.flatten(1),
+                )
+            )
+            return mean_positions(per_position.view(e.shape[1:]), context.batch.mask, lead=1)
         return self.contrast(
             Compared(
                 e=e,

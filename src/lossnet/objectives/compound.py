@@ -135,7 +135,7 @@ class Compound:
         together = (
             len(alike) == len(objectives) > 1
             and not self.needs_unlabelled
-            and len({one.energy for one in alike}) == 1
+            and len({(one.energy, one.local) for one in alike}) == 1
             and all("target" in one.contrast.requires for one in alike)
         )
         if together:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.proposals.base import Candidates
+from lossnet.proposals.noise import check_planes, smooth_noise
 
 
 @dataclass(frozen=True)
@@ -49,38 +47,10 @@ class CorrelatedSamples:
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         logits, coupled = context.logits(self.net).detach(), context.space.coupled
-        if logits.dim() != 3 + coupled:
-            raise SettingError(
-                f"the net {self.net!r} gives logits of shape {tuple(logits.shape)}, which have no "
-                "rows and columns of pixels; correlated samples are for images: take Samples"
-            )
+        check_planes(logits, coupled, self.net, "correlated samples", "take Samples")
         z = smooth_noise(logits, self.k, self.radius, coupled, context.generator)
         # log Φ keeps its accuracy where Φ rounds to 0.
         below = torch.special.log_ndtr(z)
         if coupled:
             return Candidates(context.space.decode(logits - torch.log(-below)))
         return Candidates(logits + below - torch.special.log_ndtr(-z) > 0)
-
-
-def smooth_noise(
-    like: Tensor, k: int, radius: float, coupled: bool, generator: torch.Generator | None
-) -> Tensor:
-    """Gaussian noise ``(K, *like.shape)`` of variance 1, smoothed over rows and columns.
-
-    The noise is drawn on a larger field and cut, so that it is the same at the edges; with
-    ``coupled`` the last axis of ``like`` holds classes, each with noise of its own.
-    """
-    reach = math.ceil(3 * radius)
-    shape = like.movedim(-1, 1).shape if coupled else like.shape
-    height, width = shape[-2] + 2 * reach, shape[-1] + 2 * reach
-    noise = torch.randn(
-        (k, *shape[:-2], height, width), generator=generator, dtype=like.dtype, device=like.device
-    )
-    if reach:
-        places = torch.arange(-reach, reach + 1, dtype=like.dtype, device=like.device)
-        bell = torch.exp(-0.5 * (places / radius).square())
-        bell = bell / bell.norm()  # so that a sum of unit variances has unit variance
-        flat = noise.reshape(-1, 1, height, width)
-        flat = F.conv2d(F.conv2d(flat, bell.view(1, 1, -1, 1)), bell.view(1, 1, 1, -1))
-        noise = flat.reshape(k, *shape)
-    return noise.movedim(2, -1) if coupled else noise

@@ -9,6 +9,7 @@ import torch
 from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.proposals.base import Candidates
+from lossnet.proposals.noise import check_planes, smooth_noise
 
 _PATH = frozenset({"path"})
 
@@ -81,10 +82,13 @@ class Perturbed:
     Args:
         k: number of candidates, the clean output included.
         std: standard deviation of the noise.
+        radius: on images, over how many pixels noise is smoothed (the standard deviation), so that
+            outputs are wrong in patches; 0 is noise of every pixel by itself.
     """
 
     k: int = 10
     std: float = 1.0
+    radius: float = 0.0
     net: str = "task"
     provides = _PATH
     needs_target = False
@@ -93,6 +97,8 @@ class Perturbed:
         _at_least_one(self.k, "candidates")
         if not self.std >= 0:
             raise SettingError(f"std is {self.std}; give a number of 0 or more")
+        if not self.radius >= 0:
+            raise SettingError(f"radius is {self.radius}; give a number of pixels, 0 or more")
 
     @property
     def nets(self) -> frozenset[str]:
@@ -101,12 +107,17 @@ class Perturbed:
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         clean = context.logits(self.net)
         clean = clean if keep_path else clean.detach()
-        noise = torch.randn(
-            (self.k, *clean.shape),
-            generator=context.generator,
-            dtype=clean.dtype,
-            device=clean.device,
-        )
+        coupled = context.space.coupled
+        if self.radius:
+            check_planes(clean, coupled, self.net, "smooth perturbations", "take radius=0")
+            noise = smooth_noise(clean, self.k, self.radius, coupled, context.generator)
+        else:
+            noise = torch.randn(
+                (self.k, *clean.shape),
+                generator=context.generator,
+                dtype=clean.dtype,
+                device=clean.device,
+            )
         noise[0] = 0.0
         logits = clean + self.std * noise
         return Candidates(context.space.relax(logits), logits=logits)

@@ -8,7 +8,7 @@ from lossnet.contrasts import LeastSquares
 from lossnet.errors import unknown
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Judge
-from lossnet.proposals import GBI, NetOutput, Proposal, Several, Target
+from lossnet.proposals import GBI, NetOutput, Perturbed, Proposal, Several, Target
 from lossnet.recipes.parts import energy_update
 from lossnet.terms import CrossEntropy, EnergyTerm, Weighted
 
@@ -24,6 +24,9 @@ def alen(
     predict_steps: int = 6,
     step_size: float = 0.3,
     predict: Literal["refined", "net"] = "refined",
+    noise: float = 0.0,
+    radius: float = 0.0,
+    local: bool = False,
     energy_lr: float = 1e-3,
     task_lr: float = 2e-3,
     beta1: float = 0.5,
@@ -39,18 +42,29 @@ def alen(
     λ_v is ``output_weight``, β_v ``refined_weight`` (0 gives AEN), λ_g ``energy_weight``;
     ``xent_weight=0`` is the paper's ablation without the task loss. One L2 step of ``step_size``
     over all of an output's entries: 1 turns one label round.
+
+    With ``noise`` an output with so much noise on its logits (see
+    :class:`~lossnet.proposals.Perturbed`, also for ``radius``) is refined too and judged with the
+    same weight: a net that knows its training rows by heart shows the energy no mistakes. With
+    ``local``, for energies that are a mean over positions, every position's value is regressed on
+    what is right there, in place of the output's on 1 - cost: paper 004's "score matrices", where
+    one number an image would be little to learn from.
     """
     if predict not in ("refined", "net"):
         raise unknown("predict", predict, ["refined", "net"])
 
-    def refined(steps: int) -> GBI:
-        return GBI(steps, step_size, step="normalised", adam=False, start=NetOutput(), keep="last")
+    def refined(steps: int, start: Proposal) -> GBI:
+        return GBI(steps, step_size, step="normalised", adam=False, start=start, keep="last")
 
     candidates: tuple[Proposal, ...] = (Target(), NetOutput())
     weights: tuple[float, ...] = (1.0, output_weight)
     if refined_weight:
-        candidates += (refined(refine_steps),)
-        weights += (refined_weight,)
+        starts = 1
+        start: Proposal = NetOutput()
+        if noise:
+            starts, start = 2, Perturbed(2, noise, radius)
+        candidates += (refined(refine_steps, start),)
+        weights += (refined_weight,) * starts
     contrast = LeastSquares(weights)
     energy = energy_update(
         contrast,
@@ -59,17 +73,18 @@ def alen(
         lr=energy_lr,
         weight_decay=weight_decay,
         beta1=beta1,
+        local=local,
     )
     terms = (
         Weighted(xent_weight, CrossEntropy()),
-        Weighted(energy_weight, EnergyTerm(contrast)),
+        Weighted(energy_weight, EnergyTerm(contrast, local=local)),
     )
     task = Update(
         "task",
         Judge(terms),
         optimiser=Optimiser(lr=task_lr, weight_decay=weight_decay, plateau=5, beta1=beta1),
     )
-    answer = refined(predict_steps) if predict == "refined" else NetOutput()
+    answer = refined(predict_steps, NetOutput()) if predict == "refined" else NetOutput()
     name = "alen" if refined_weight else "aen"
     return Method(name, (Phase((energy, task), predict=answer, name=name),), predict=answer)
 
@@ -82,6 +97,7 @@ def aen(
     xent_weight: float = 1.0,
     predict_steps: int = 6,
     step_size: float = 0.3,
+    local: bool = False,
     energy_lr: float = 1e-3,
     task_lr: float = 2e-3,
     beta1: float = 0.5,
@@ -99,6 +115,7 @@ def aen(
         xent_weight=xent_weight,
         predict_steps=predict_steps,
         step_size=step_size,
+        local=local,
         energy_lr=energy_lr,
         task_lr=task_lr,
         beta1=beta1,

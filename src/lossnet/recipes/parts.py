@@ -55,12 +55,13 @@ def energy_update(
     weight_decay: float,
     beta1: float = 0.9,
     path: Path = "all",
+    local: bool = False,
     gradient: GradientRule | None = None,
 ) -> Update:
     """L_E: a contrast of the energies of a proposal's candidates, by default its own gradient."""
     return Update(
         "energy",
-        Compare(contrast, proposal, get_cost(cost), path=path),
+        Compare(contrast, proposal, get_cost(cost), path=path, local=local),
         steps=steps,
         optimiser=Optimiser(lr=lr, weight_decay=weight_decay, plateau=5, beta1=beta1),
         gradient=gradient or Direct(),

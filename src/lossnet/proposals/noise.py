@@ -1,0 +1,44 @@
+"""Noise on images in which neighbouring pixels go together."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lossnet.errors import SettingError
+
+
+def check_planes(logits: Tensor, coupled: bool, net: str, what: str, instead: str) -> None:
+    """Raise unless logits are of images, ``(B, H, W)`` or with classes ``(B, H, W, C)``."""
+    if logits.dim() != 3 + coupled:
+        raise SettingError(
+            f"the net {net!r} gives logits of shape {tuple(logits.shape)}, which have no rows and "
+            f"columns of pixels; {what} are for images: {instead}"
+        )
+
+
+def smooth_noise(
+    like: Tensor, k: int, radius: float, coupled: bool, generator: torch.Generator | None
+) -> Tensor:
+    """Gaussian noise ``(K, *like.shape)`` of variance 1, smoothed over rows and columns.
+
+    The noise is drawn on a larger field and cut, so that it is the same at the edges; with
+    ``coupled`` the last axis of ``like`` holds classes, each with noise of its own.
+    """
+    reach = math.ceil(3 * radius)
+    shape = like.movedim(-1, 1).shape if coupled else like.shape
+    height, width = shape[-2] + 2 * reach, shape[-1] + 2 * reach
+    noise = torch.randn(
+        (k, *shape[:-2], height, width), generator=generator, dtype=like.dtype, device=like.device
+    )
+    if reach:
+        places = torch.arange(-reach, reach + 1, dtype=like.dtype, device=like.device)
+        bell = torch.exp(-0.5 * (places / radius).square())
+        bell = bell / bell.norm()  # so that a sum of unit variances has unit variance
+        flat = noise.reshape(-1, 1, height, width)
+        flat = F.conv2d(F.conv2d(flat, bell.view(1, 1, -1, 1)), bell.view(1, 1, 1, -1))
+        noise = flat.reshape(k, *shape)
+    return noise.movedim(2, -1) if coupled else noise
