@@ -1,9 +1,16 @@
-"""Image segmentation on real data: ``python benchmarks/images.py run --data horses --seeds 3``.
+"""Image segmentation on real data.
 
-Fits every row of :data:`ROWS` on the training images, early stopping on the validation part without
-averaged crops, and records metrics of the test part with 36 averaged crops; ``table`` prints what
-the store holds, ``cost`` times steps, ``pictures`` fits three rows and draws them. Runs that are in
-the store are not done again. Data is found at ``../shared/data`` or ``$LOSSNET_DATA``.
+    python benchmarks/images.py run --data horses --seeds 3   # every row of the table
+    python benchmarks/images.py run --data faces --seeds 1 --rows cross-entropy seal-regression alen
+    python benchmarks/images.py table --data horses faces     # what the store holds
+    python benchmarks/images.py cost                          # a step of each method
+    python benchmarks/images.py pictures --out pictures       # three rows, drawn
+
+``run`` fits every row of :data:`ROWS` on the training images, early stopping on the validation part
+without averaged crops, and records metrics of the test part with 36 averaged crops. Runs that are
+in the store are not done again. With ``--models DIR`` fitted models are kept there, and
+``pictures`` draws those in place of fitting anew. Data is found at ``../shared/data`` or
+``$LOSSNET_DATA``.
 """
 
 from __future__ import annotations
@@ -44,13 +51,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "horses": {
         "width": 64,
         "energy_width": 32,
-        "dropout": 0.25,
         "crops": 4,
         "batch_size": 16,
         "max_epochs": 80,
-        "patience": 20,
+        "patience": 30,
     },
-    "faces": {"width": 32, "crops": 1, "batch_size": 32, "max_epochs": 30, "patience": 8},
+    "faces": {"width": 32, "crops": 1, "batch_size": 32, "max_epochs": 30, "patience": 10},
 }
 
 #: Rows of the table: a method, its parameters, the segmenter's, and the most seeds.
@@ -66,12 +72,14 @@ ROWS: dict[str, tuple[str, dict[str, Any], dict[str, Any], int]] = {
     "seal-ranking": ("seal-ranking", {}, {}, 3),
     "seal-ranking, correlated": ("seal-ranking", {"candidates": "correlated"}, {}, 3),
     "alen": ("alen", {}, {}, 3),
+    "alen, FCN energy": ("alen", {}, {"energy_net": "score-map"}, 1),
+    "alen, U-Net": ("alen", {}, {"task_net": "unet"}, 1),
     "aen": ("aen", {}, {}, 1),
     "infnet-plus": ("infnet-plus", {}, {}, 1),
     "implicit-dvn": ("implicit-dvn", {}, {}, 1),
 }
 #: Rows whose net alone is a row of its own, and the most steps its output is refined by.
-REFINED = ("alen", "aen")
+REFINED = ("alen", "alen, FCN energy", "alen, U-Net", "aen")
 MOST_STEPS = 30
 
 
@@ -110,6 +118,8 @@ def one(arguments: argparse.Namespace, name: str, row: str, seed: int, splits: I
     began = time.perf_counter()
     model.fit(splits.train, validation_data=splits.validation)
     seconds = time.perf_counter() - began
+    if arguments.models:
+        model.save(Path(arguments.models) / f"{name}-{row}-{seed}")
     rows = {row: measured(model, splits)}
     if row in REFINED:
         # One fit, two rows: refined by as many steps as serve validation, and the net alone.
@@ -169,8 +179,14 @@ def cost(arguments: argparse.Namespace) -> None:
     x = torch.randn(16, 3, 24, 24)
     y = (torch.rand(16, 24, 24) < 0.3).float()
     found: dict[str, float] = {}
-    for row in ("cross-entropy", "seal-regression", "alen"):
-        found[row] = min(_step_seconds(row, x, y) for _ in range(3))
+    rows = {
+        "cross-entropy": ("cross-entropy", {}),
+        "seal-regression": ("seal-regression", {}),
+        "seal-regression, loss-net as wide": ("seal-regression", {"energy_width": None}),
+        "alen": ("alen", {}),
+    }
+    for label, (row, own) in rows.items():
+        found[label] = min(_step_seconds(_unfitted(row, **own), x, y) for _ in range(3))
     model = _unfitted("alen")
     context = Context(model.nets_, Batch(x, y), model._output()[1])
     with torch.no_grad():
@@ -181,21 +197,21 @@ def cost(arguments: argparse.Namespace) -> None:
     found["refinement step"] = (times[1] - times[0]) / 10
     for name, seconds in found.items():
         base = found["forward pass" if name == "refinement step" else "cross-entropy"]
-        print(f"{name:20}{1e3 * seconds:8.1f} ms{seconds / base:8.2f}")
+        print(f"{name:36}{1e3 * seconds:8.1f} ms{seconds / base:8.2f}")
 
 
-def _unfitted(row: str) -> ImageSegmenter:
+def _unfitted(row: str, **own: Any) -> ImageSegmenter:
     """A segmenter with new nets for 24 x 24 crops of horses."""
     model, _ = model_of("horses", row, 0)
+    model.set_params(**own)
     model.method_, model.classes_ = model._assembled(), DATA["horses"][1]
     model.channels_, model.crop_ = 3, (24, 24)
     model.nets_ = model._build_nets(model.method_.nets)
     return model
 
 
-def _step_seconds(row: str, x: torch.Tensor, y: torch.Tensor) -> float:
+def _step_seconds(model: ImageSegmenter, x: torch.Tensor, y: torch.Tensor) -> float:
     """Seconds of all updates on one batch."""
-    model = _unfitted(row)
     phase = model.method_.phases[0]
     parts = []
     for update in phase.updates:
@@ -230,35 +246,49 @@ def pictures(arguments: argparse.Namespace) -> None:
     """Cross-entropy, seal-regression and ALEN on each data set, drawn side by side."""
     for name in arguments.data:
         splits = load_image_splits(ROOT / DATA[name][0])
-        assert splits.test is not None
-        assert splits.test.masks is not None
+        test, classes = splits.test, len(DATA[name][1])
+        assert test is not None
+        assert test.masks is not None
+        found = {}
+        for row in ("cross-entropy", "seal-regression"):
+            found[row] = fitted(arguments, name, row, splits).predict(test)
+        model = fitted(arguments, name, "alen", splits)
         assert splits.validation is not None
-        found, classes = {}, len(DATA[name][1])
-        for row in ("cross-entropy", "seal-regression", "alen"):
-            model, _ = model_of(name, row, 0)
-            model.fit(splits.train, validation_data=splits.validation)
-            if row == "alen":
-                model.tune_refinement(splits.validation, most=MOST_STEPS)
-            found["alen, refined" if row == "alen" else row] = model.predict(splits.test)
+        model.tune_refinement(splits.validation, most=MOST_STEPS)
+        refined = model.predict(test)
+        path = model.refinement_path(test.subset(range(6)), steps=MOST_STEPS)
+        found["alen's net"] = model.set_params(refine=NetOutput()).predict(test)
+        found["alen, refined"] = refined
         folder = Path(arguments.out)
         draw_segmentation(
-            splits.test.images,
-            splits.test.masks,
+            test.images,
+            test.masks,
             found,
             folder / f"{name}.png",
             classes=classes,
             worst=4,
             best=4,
         )
-        few = splits.test.subset(range(6))
+        few = test.subset(range(6))
         assert few.masks is not None
         draw_refinement_frames(
-            few.images,
-            few.masks,
-            model.refinement_path(few, steps=MOST_STEPS),
-            folder / f"{name}-refinement.png",
-            classes=classes,
+            few.images, few.masks, path, folder / f"{name}-refinement.png", classes=classes
         )
+
+
+def fitted(
+    arguments: argparse.Namespace, name: str, row: str, splits: ImageSplits
+) -> ImageSegmenter:
+    """The row's model of the chosen seed, from the folder of models where it is there."""
+    seed = arguments.seed
+    kept = Path(arguments.models or arguments.out) / f"{name}-{row}-{seed}"
+    if kept.exists():
+        return ImageSegmenter.load(kept)
+    model, _ = model_of(name, row, seed)
+    model.fit(splits.train, validation_data=splits.validation)
+    if arguments.models:
+        model.save(kept)
+    return model
 
 
 def main() -> None:
@@ -268,6 +298,8 @@ def main() -> None:
     parser.add_argument("--rows", nargs="+", default=list(ROWS), choices=list(ROWS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--all-seeds", action="store_true", help="rows of one seed have all too")
+    parser.add_argument("--seed", type=int, default=0, help="of the models that are drawn")
+    parser.add_argument("--models", help="folder of fitted models, kept or drawn")
     parser.add_argument("--out", default="pictures", help="folder of the pictures")
     parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
     arguments = parser.parse_args()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import citations
 import costs
+import images
 import ising
 import multilabel
 import sequence
@@ -111,6 +112,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "sequence": lambda: printed(sequence.table, data=list(sequence.TASKS)),
     "truncation": lambda: printed(sequence.print_truncation),
     "citations": lambda: printed(citations.table),
+    "images": lambda: printed(images.table, data=list(images.DATA)),
     "own-loop": own_loop,
     "speed": speed,
     "tagging-speed": tagging_speed.table,

@@ -126,6 +126,27 @@ def test_the_loss_net_may_have_a_width_of_its_own() -> None:
         segmenter("seal-regression", energy_width=0).fit(TRAIN[2])
 
 
+def test_learning_rates_wait_for_a_plateau_of_their_own() -> None:
+    def plateaus(**settings) -> set[int | None]:
+        method = segmenter("seal-regression", **settings).fit(TRAIN[2]).method_
+        return {update.optimiser.plateau for phase in method.phases for update in phase.updates}
+
+    assert plateaus() == {15}
+    assert plateaus(plateau=3) == {3}
+    assert plateaus(plateau=None) == {5}
+    with pytest.raises(SettingError, match="plateau is 0"):
+        segmenter("cross-entropy", plateau=0).fit(TRAIN[2])
+
+
+@pytest.mark.parametrize("energy_net", ["score-map", "unet-map"])
+@pytest.mark.parametrize("method", ["seal-regression", "seal-regression-s"])
+def test_regression_on_a_map_is_local(method, energy_net) -> None:
+    model = segmenter(method, energy_net=energy_net, energy_width=16)
+    assert model.resolved_method_params()["local"]
+    assert 0 <= model.fit(TRAIN[3]).score(TEST[3]) <= 1
+    assert not segmenter(method).resolved_method_params()["local"]
+
+
 def test_without_energy_weight_it_is_cross_entropy() -> None:
     def weights(method: str, **params) -> dict[str, torch.Tensor]:
         model = segmenter(method, method_params=params).fit(TRAIN[2])

@@ -79,6 +79,8 @@ class ImageSegmenter(LossnetEstimator):
         batch_size: images a batch.
         max_epochs: most epochs of each phase.
         patience: epochs without a better metric after which a phase ends.
+        plateau: the same after which a named method's learning rates are halved; None leaves its
+            own, 5, which a noisy metric on few images reaches too soon.
         refine: polish predictions with the energy, see :class:`~lossnet.MultiLabelClassifier`.
         device: torch device.
         random_state: seed.
@@ -112,7 +114,7 @@ class ImageSegmenter(LossnetEstimator):
         energy_net: Literal["critic", "score-map", "unet-map"] | NetFactory | None = None,
         width: int = 64,
         energy_width: int | None = None,
-        dropout: float = 0.0,
+        dropout: float = 0.25,
         energy_dropout: float | None = None,
         crop: int | tuple[int, int] | Literal["auto"] | None = "auto",
         flip: bool = True,
@@ -123,6 +125,7 @@ class ImageSegmenter(LossnetEstimator):
         batch_size: int = 16,
         max_epochs: int = 200,
         patience: int = 30,
+        plateau: int | None = 15,
         refine: str | Proposal | None = None,
         device: str = "cpu",
         random_state: int | np.random.RandomState | None = None,
@@ -146,6 +149,7 @@ class ImageSegmenter(LossnetEstimator):
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.patience = patience
+        self.plateau = plateau
         self.refine = refine
         self.device = device
         self.random_state = random_state
@@ -160,6 +164,11 @@ class ImageSegmenter(LossnetEstimator):
 
     def _task_defaults(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
         return pixel_defaults(str(self.method), recipe, self.energy_net)
+
+    def _assembled(self) -> Method:
+        method = super()._assembled()
+        named = isinstance(self.method, str)
+        return method if self.plateau is None or not named else method.with_plateau(self.plateau)
 
     def _metric_name(self) -> str:
         check_choice("metric", self.metric, IMAGE_METRICS)
@@ -176,6 +185,8 @@ class ImageSegmenter(LossnetEstimator):
         if self.energy_width is not None:
             check_whole("energy_width", self.energy_width)
         check_whole("crops", self.crops)
+        if self.plateau is not None:
+            check_whole("plateau", self.plateau)
         check_whole("average", self.average)
         check_share("dropout", self.dropout)
         if self.energy_dropout is not None:

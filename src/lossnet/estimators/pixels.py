@@ -38,7 +38,7 @@ PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
     "seal-static-margin": {**_SHARE, "energy_weight": 1.0},
     "implicit-dvn": _SHARE,
     "implicit-ssvm": _SHARE,
-    "alen": {**_REFINED, "noise": 4.0, "radius": 2.0},
+    "alen": {**_REFINED, "refine_steps": 3, "noise": 4.0, "radius": 2.0},
     "aen": _REFINED,
 }
 

@@ -113,6 +113,9 @@ class GBI:
         moments = _Adam(point, context.space.coupled) if self.adam else None
         best: tuple[Tensor, Tensor] | None = None
         for index in range(self.steps + 1):
+            if index == self.steps and self.keep == "last":
+                yield point  # its objective is of no use
+                return
             y = self._output(context, point).detach().requires_grad_()
             j = self._objective(context, h, y)
             if self.keep == "best":

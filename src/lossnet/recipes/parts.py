@@ -18,6 +18,7 @@ from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
 def task_update(
     contrast: Contrast | None = None,
     *,
+    local: bool = False,
     energy_weight: float = 0.0,
     xent_weight: float = 1.0,
     entropy_weight: float = 0.0,
@@ -29,11 +30,12 @@ def task_update(
     """L_F = λ1 link(E(x, F(x))) + λ2 Σ cross-entropy   (paper 000, Eq. 1).
 
     With λ1 = 0 this is cross-entropy training. ``entropy_weight`` times the output's entropy is
-    taken off, where the energy stands for -log p. Learning rates are halved after 5 epochs
-    without a better validation metric, as in the public code.
+    taken off, where the energy stands for -log p. ``local`` links every position's energy by
+    itself. Learning rates are halved after 5 epochs without a better validation metric, as in the
+    public code.
     """
     terms = (
-        Weighted(energy_weight, EnergyTerm(contrast)),
+        Weighted(energy_weight, EnergyTerm(contrast, local=local)),
         Weighted(xent_weight, CrossEntropy()),
         Weighted(entropy_weight if energy_weight else 0.0, NegativeEntropy()),
     )

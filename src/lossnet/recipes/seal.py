@@ -25,6 +25,7 @@ def _seal(
     proposal: Proposal,
     *,
     cost: str = "f1",
+    local: bool = False,
     energy_weight: float,
     xent_weight: float,
     entropy_weight: float = 0.0,
@@ -39,12 +40,14 @@ def _seal(
         contrast,
         proposal,
         cost=cost,
+        local=local,
         steps=energy_steps,
         lr=energy_lr,
         weight_decay=weight_decay,
     )
     task = task_update(
         contrast,
+        local=local,
         energy_weight=energy_weight,
         xent_weight=xent_weight,
         entropy_weight=entropy_weight,
@@ -98,6 +101,7 @@ def seal_regression(
     energy_weight: float = 1.0,
     xent_weight: float = 1.0,
     cost: str = "f1",
+    local: bool = False,
     energy_steps: int = 2,
     task_steps: int = 1,
     energy_lr: float = 1e-3,
@@ -107,12 +111,15 @@ def seal_regression(
     """SEAL-dynamic, regression on the task-net's output (paper 000, Eq. 7).
 
     L_E = cross-entropy between s(F(x), y*) and σ(-E(x, F(x))); the task-net maximises σ(-E).
+    With ``local``, for energies that are a mean over positions, both are of every position by
+    itself, s being 1 - its error.
     """
     return _seal(
         "seal-regression",
         Regression(),
         NetOutput(),
         cost=cost,
+        local=local,
         energy_weight=energy_weight,
         xent_weight=xent_weight,
         energy_steps=energy_steps,
@@ -128,6 +135,7 @@ def seal_regression_s(
     energy_weight: float = 3.0,
     xent_weight: float = 1.0,
     cost: str = "f1",
+    local: bool = False,
     candidates: Literal["perturbed", "samples", "correlated"] = "perturbed",
     samples: int = 10,
     std: float = 1.0,
@@ -143,6 +151,7 @@ def seal_regression_s(
     Σ over the candidates of L_E-regression (paper 000, section 2.3): the output and copies with
     Gaussian noise on the logits, or with ``candidates="samples"`` discrete samples; on images
     with ``"correlated"`` samples whose neighbouring pixels go together, within about ``radius``.
+    ``local`` is as in :func:`seal_regression`.
     """
     if candidates not in ("perturbed", "samples", "correlated"):
         raise unknown("kind of candidates", candidates, ["perturbed", "samples", "correlated"])
@@ -154,6 +163,7 @@ def seal_regression_s(
         Regression(),
         proposal,
         cost=cost,
+        local=local,
         energy_weight=energy_weight,
         xent_weight=xent_weight,
         energy_steps=energy_steps,
