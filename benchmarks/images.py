@@ -56,35 +56,37 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "max_epochs": 80,
         "patience": 30,
     },
-    "faces": {"width": 32, "crops": 1, "batch_size": 16, "max_epochs": 20, "patience": 10},
+    "faces": {"width": 32, "crops": 1, "batch_size": 16, "max_epochs": 20, "patience": 20},
 }
 
-#: What keeps methods that sample affordable here: their defaults draw 10 to 20 samples.
+#: What keeps costly methods affordable here: fewer epochs than cross-entropy has, and where they
+#: sample, fewer samples than the 10 to 20 of their defaults.
+SHORT: dict[str, Any] = {"max_epochs": 40}
 FEW: dict[str, Any] = {"samples": 4, "energy_steps": 1}
 
 #: Rows of the table: a method, its parameters, the segmenter's, and the most seeds.
 ROWS: dict[str, tuple[str, dict[str, Any], dict[str, Any], int]] = {
     "cross-entropy": ("cross-entropy", {}, {}, 3),
     "cross-entropy, U-Net": ("cross-entropy", {}, {"task_net": "unet"}, 1),
-    "dvn": ("dvn", {}, {}, 1),
-    "dvn, score map": ("dvn", {}, {"energy_net": "score-map"}, 1),
+    "dvn": ("dvn", {}, SHORT, 1),
+    "dvn, score map": ("dvn", {}, {"energy_net": "score-map", **SHORT}, 1),
     "seal-regression": ("seal-regression", {}, {}, 3),
-    "seal-regression-s": ("seal-regression-s", {"candidates": "samples", **FEW}, {}, 3),
+    "seal-regression-s": ("seal-regression-s", {"candidates": "samples", **FEW}, SHORT, 3),
     "seal-regression-s, correlated": (
         "seal-regression-s",
         {"candidates": "correlated", **FEW},
-        {},
+        SHORT,
         3,
     ),
-    "seal-nce": ("seal-nce", FEW, {}, 3),
-    "seal-ranking": ("seal-ranking", FEW, {}, 3),
-    "seal-ranking, correlated": ("seal-ranking", {"candidates": "correlated", **FEW}, {}, 3),
-    "alen": ("alen", {}, {}, 3),
-    "alen, FCN energy": ("alen", {}, {"energy_net": "score-map"}, 1),
-    "alen, U-Net": ("alen", {}, {"task_net": "unet"}, 1),
-    "aen": ("aen", {}, {}, 1),
-    "infnet-plus": ("infnet-plus", {}, {}, 1),
-    "implicit-dvn": ("implicit-dvn", {}, {}, 1),
+    "seal-nce": ("seal-nce", FEW, SHORT, 3),
+    "seal-ranking": ("seal-ranking", FEW, SHORT, 3),
+    "seal-ranking, correlated": ("seal-ranking", {"candidates": "correlated", **FEW}, SHORT, 3),
+    "alen": ("alen", {}, SHORT, 3),
+    "alen, FCN energy": ("alen", {}, {"energy_net": "score-map", **SHORT}, 1),
+    "alen, U-Net": ("alen", {}, {"task_net": "unet", **SHORT}, 1),
+    "aen": ("aen", {}, SHORT, 1),
+    "infnet-plus": ("infnet-plus", {}, SHORT, 1),
+    "implicit-dvn": ("implicit-dvn", {}, SHORT, 1),
 }
 #: Rows whose net alone is a row of its own, and the most steps its output is refined by.
 REFINED = ("alen", "alen, FCN energy", "alen, U-Net", "aen")
@@ -95,6 +97,7 @@ def model_of(name: str, row: str, seed: int) -> tuple[ImageSegmenter, dict[str, 
     """The segmenter of a row, and everything it is made of but data and seed."""
     method, params, own, _ = ROWS[row]
     settings = {**SETTINGS[name], **own}
+    settings["max_epochs"] = min(settings["max_epochs"], SETTINGS[name]["max_epochs"])
     model = ImageSegmenter(
         method,
         method_params=params or None,
