@@ -59,7 +59,7 @@ class EnergyTerm:
         judge = context.local_energies if self.local else context.energy
         e = judge(prediction.y, self.energy)[0]
         value = e if self.contrast is None else self.contrast.link(e)
-        return mean_positions(value, context.batch.mask, lead=1)
+        return mean_positions(value, context.batch.mask, lead=1) if self.local else value
 
 
 @dataclass(frozen=True)
