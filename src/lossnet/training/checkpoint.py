@@ -17,6 +17,7 @@ from torch import Tensor
 from lossnet.errors import DataError
 from lossnet.files import write_whole
 from lossnet.training.loop import Trainer
+from lossnet.training.step import laid_out
 
 
 class Checkpoint:
@@ -125,14 +126,11 @@ def _restore(trainer: Trainer, tensors: Mapping[str, Tensor], state: Mapping[str
 
 
 def _lay_out(optimiser: torch.optim.Optimizer) -> None:
-    """Give every slot its weight's strides, which a file does not keep.
-
-    A fused step pairs weights and slots by their places in memory.
-    """
+    """Give every slot its weight's layout, which a file does not keep."""
     for weight, slots in optimiser.state.items():
         for key, value in slots.items():
             if value.shape == weight.shape:
-                slots[key] = torch.empty_like(weight, requires_grad=False).copy_(value)
+                slots[key] = laid_out(value, weight)
 
 
 def _read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -66,7 +66,7 @@ def step(
     measures = {f"loss/{update.name}": value}
     measures |= {f"{key}/{update.name}": number for key, number in found.measures.items()}
     for parameter, gradient in zip(parameters, found.values, strict=True):
-        parameter.grad = None if gradient is None else _laid_out(gradient, parameter)
+        parameter.grad = None if gradient is None else laid_out(gradient, parameter)
     if update.watch:
         norm = torch.nn.utils.get_total_norm([g for g in found.values if g is not None])
         measures[f"gradient norm/{update.name}"] = norm.item()
@@ -77,12 +77,12 @@ def step(
     return measures
 
 
-def _laid_out(gradient: Tensor, like: Tensor) -> Tensor:
-    """The gradient in the memory layout of its parameter.
+def laid_out(values: Tensor, like: Tensor) -> Tensor:
+    """A weight's gradient, or a slot of its optimiser, in the weight's memory layout.
 
-    Fused AdamW goes through both as they lie in memory: of a channels-last weight and a gradient
-    that is not, it would pair other entries.
+    Fused AdamW goes through all of them as they lie in memory: of a channels-last weight and a
+    gradient that is not, it would pair other entries.
     """
-    if gradient.stride() == like.stride():
-        return gradient
-    return torch.empty_like(like).copy_(gradient)
+    if values.stride() == like.stride():
+        return values
+    return torch.empty_like(like, requires_grad=False).copy_(values)
