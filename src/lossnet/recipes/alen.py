@@ -59,12 +59,9 @@ def alen(
     candidates: tuple[Proposal, ...] = (Target(), NetOutput())
     weights: tuple[float, ...] = (1.0, output_weight)
     if refined_weight:
-        starts = 1
-        start: Proposal = NetOutput()
-        if noise:
-            starts, start = 2, Perturbed(2, noise, radius)
+        start = Perturbed(2, noise, radius) if noise else NetOutput()
         candidates += (refined(refine_steps, start),)
-        weights += (refined_weight,) * starts
+        weights += (refined_weight,) * (2 if noise else 1)
     contrast = LeastSquares(weights)
     energy = energy_update(
         contrast,
