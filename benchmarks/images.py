@@ -131,14 +131,14 @@ def one(arguments: argparse.Namespace, name: str, row: str, seed: int, splits: I
     seconds = time.perf_counter() - began
     if arguments.models:
         model.save(Path(arguments.models) / f"{name}-{row}-{seed}")
-    rows = {row: measured(model, splits)}
+    steps = {}
     if row in REFINED:
-        # One fit, two rows: refined by as many steps as serve validation, and the net alone.
         model.tune_refinement(splits.validation, most=MOST_STEPS)
         steps = {"refinement steps": float(model.refine_steps_ or 0)}
-        rows[row] = measured(model, splits) | steps
-        model.set_params(refine=NetOutput())
-        rows[f"{row}-net"] = measured(model, splits)
+    rows = {row: measured(model, splits) | steps}
+    if row in REFINED:
+        # One fit, two rows: refined by as many steps as serve validation, and the net alone.
+        rows[f"{row}-net"] = measured(model.set_params(refine=NetOutput()), splits)
     for method, metrics in rows.items():
         record(
             arguments.results,
@@ -202,7 +202,6 @@ def cost(arguments: argparse.Namespace) -> None:
     context = Context(model.nets_, Batch(x, y), model._output()[1])
     with torch.no_grad():
         found["forward pass"] = _seconds(lambda: model.nets_["task"](x))
-    context.encoded()  # the image's part of the energy, once for all steps
     descents = [GBI(n, 1.0, step="normalised", adam=False, start=NetOutput()) for n in (1, 11)]
     times = [_seconds(lambda d=descent: d(context)) for descent in descents]  # type: ignore[misc]
     found["refinement step"] = (times[1] - times[0]) / 10
@@ -291,15 +290,12 @@ def fitted(
     arguments: argparse.Namespace, name: str, row: str, splits: ImageSplits
 ) -> ImageSegmenter:
     """The row's model of the chosen seed, from the folder of models where it is there."""
-    seed = arguments.seed
-    kept = Path(arguments.models or arguments.out) / f"{name}-{row}-{seed}"
-    if kept.exists():
-        return ImageSegmenter.load(kept)
-    model, _ = model_of(name, row, seed)
-    model.fit(splits.train, validation_data=splits.validation)
     if arguments.models:
-        model.save(kept)
-    return model
+        kept = Path(arguments.models) / f"{name}-{row}-{arguments.seed}"
+        if kept.exists():
+            return ImageSegmenter.load(kept)
+    model, _ = model_of(name, row, arguments.seed)
+    return model.fit(splits.train, validation_data=splits.validation)
 
 
 def main() -> None:
