@@ -98,6 +98,26 @@ def test_trains_on_arrays_and_given_parts(lossnet: Run, tmp_path: Path) -> None:
     assert "bare.npz: 6 unlabelled images" in result.out
 
 
+def test_a_test_part_without_masks_is_left_out(lossnet: Run, tmp_path: Path) -> None:
+    data, out = tmp_path / "discs", tmp_path / "m"
+    write_pairs(data / "train")
+    write_pairs(data / "val", 4, seed=1)
+    write_pairs(data / "test", 3, masks=False, seed=2)
+    settings = [s for s in SMALL_IMAGES if s != "--quiet"]
+    result = lossnet("train", data, "--out", out, *settings)
+    assert result.code == 0, result.err
+    assert "note: the test part of" in result.out
+    assert "has no masks and is left out; see lossnet predict" in result.out
+    assert lossnet("predict", out, data, "--split", "test", "--out", tmp_path / "p").code == 0
+    assert len(list((tmp_path / "p").iterdir())) == 3
+    message = one_line(
+        lossnet(
+            "train", data / "train", *settings, "--test", data / "test", "--out", tmp_path / "n"
+        )
+    )
+    assert "test has no masks" in message
+
+
 def test_interrupted_and_resumed(
     lossnet: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,7 +300,10 @@ def test_a_mask_of_another_size_names_the_pair(lossnet: Run, tmp_path: Path) -> 
     result = lossnet("train", data, "--out", out, *SMALL_IMAGES, "--size", "12x20")
     assert result.code == 0, result.err
     assert lossnet("predict", out, data / "images" / "p00.png", "--out", tmp_path / "p").code == 0
-    assert image.open(tmp_path / "p" / "p00.png").size == (20, 12)
+    assert image.open(tmp_path / "p" / "p00.png").size == (16, 16)  # the picture's own
+    small = ["--size", "12x20", "--out", tmp_path / "q"]
+    assert lossnet("predict", out, data / "images", *small).code == 0
+    assert image.open(tmp_path / "q" / "p00.png").size == (20, 12)
     assert "'12x' is not a height and a width" in one_line(
         lossnet("describe", data, "--size", "12x")
     )

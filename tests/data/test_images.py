@@ -145,6 +145,20 @@ def test_written_masks_are_read_again(tmp_path) -> None:
     np.testing.assert_array_equal(load_images(tmp_path).masks, MASKS)
 
 
+def test_masks_are_written_at_the_size_their_pictures_had(tmp_path) -> None:
+    put(tmp_path)
+    data = load_images(tmp_path, size=(4, 12))
+    height, width = IMAGES.shape[1:3]
+    assert data.size == (4, 12)
+    assert data.sizes == [(height, width)] * len(IMAGES)
+    assert data.subset([1, 3]).sizes == [(height, width)] * 2
+    written = write_masks(tmp_path / "own", data.masks, data.names, sizes=data.sizes)
+    own = [np.asarray(image.open(path)) for path in written]
+    rows, columns = np.arange(height) * 4 // height, np.arange(width) * 12 // width
+    np.testing.assert_array_equal(own, data.masks[:, rows][:, :, columns])
+    assert load_images(tmp_path).sizes is None
+
+
 def test_a_damaged_picture_is_named_and_the_rest_kept(tmp_path) -> None:
     put(tmp_path)
     file = tmp_path / "images" / "p2.png"

@@ -167,10 +167,12 @@ def joined_images(parts: Mapping[str, ImageData]) -> ImageData:
         if (data.size, data.channels) != (first.size, first.channels):
             raise DataError(f"the parts of {first.name} have images of different sizes or channels")
     masks: list[Any] = [data.masks for _, data in rows]
+    sizes: list[Any] = [data.sizes for _, data in rows]
     return ImageData(
         np.concatenate([data.images for _, data in rows]),
         None if any(mask is None for mask in masks) else np.concatenate(masks),
         [f"{part}/{label}" for part, data in rows for label in data.names],
         first.name,
         list(dict.fromkeys(note for _, data in rows for note in data.notes)),
+        None if any(size is None for size in sizes) else [one for size in sizes for one in size],
     )

@@ -25,6 +25,8 @@ class ImageData:
         names: what each image is called; their numbers where None.
         name: what to call the data set.
         notes: what a reader did that a user should know.
+        sizes: height and width that each picture had before it was resized; None where they were
+            taken as they are.
     """
 
     images: np.ndarray[Any, Any]
@@ -32,6 +34,7 @@ class ImageData:
     names: list[str] = None  # type: ignore[assignment]  # never None once built
     name: str = "data"
     notes: list[str] = field(default_factory=list)
+    sizes: list[tuple[int, int]] | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -79,6 +82,7 @@ class ImageData:
             [self.names[k] for k in index],
             self.name,
             list(self.notes),
+            None if self.sizes is None else [self.sizes[k] for k in index],
         )
 
     def checksum(self) -> str:

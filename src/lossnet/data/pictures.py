@@ -44,9 +44,11 @@ def mask_of(name: str) -> str:
 def read_picture(path: Path, size: Size | None) -> ImageData:
     """One picture, without a mask; an error where it cannot be read."""
     try:
-        return ImageData([_read(path, size, mask=False)], None, [path.stem], path.name)  # type: ignore[arg-type]
+        picture, own = _read(path, size, mask=False)
     except _DamagedError as error:
         raise DataError(f"{error}; give another picture") from error
+    sizes = None if size is None else [own]
+    return ImageData([picture], None, [path.stem], path.name, sizes=sizes)  # type: ignore[arg-type]
 
 
 def read_folder(folder: Path, size: Size | None, name: str) -> ImageData:
@@ -58,11 +60,11 @@ def read_folder(folder: Path, size: Size | None, name: str) -> ImageData:
         name: what to call the data set.
     """
     images, masks = _pairs(folder)
-    pictures, labels, names, notes = [], [], [], []
+    pictures, labels, names, notes, sizes = [], [], [], [], []
     for label, file in images.items():
         try:
-            picture = _read(file, size, mask=False)
-            mask = _read(masks[label], size, mask=True) if masks else None
+            picture, own = _read(file, size, mask=False)
+            mask = _read(masks[label], size, mask=True)[0] if masks else None
         except _DamagedError as error:
             notes.append(f"{error}; {'the pair' if masks else 'it'} is left out")
             warnings.warn(notes[-1], DamagedImageWarning, stacklevel=5)
@@ -76,6 +78,7 @@ def read_folder(folder: Path, size: Size | None, name: str) -> ImageData:
         pictures.append(picture)
         labels.append(mask)
         names.append(label)
+        sizes.append(own)
     if not pictures:
         raise DataError(f"no picture of {folder} can be read: {'; '.join(notes)}")
     if len({picture.ndim for picture in pictures}) > 1:
@@ -84,7 +87,7 @@ def read_folder(folder: Path, size: Size | None, name: str) -> ImageData:
     found: Any = None
     if masks:
         found = _as_classes(labels, notes)
-    return ImageData(pictures, found, names, name, notes)  # type: ignore[arg-type]
+    return ImageData(pictures, found, names, name, notes, None if size is None else sizes)  # type: ignore[arg-type]
 
 
 def _pairs(folder: Path) -> tuple[dict[str, Path], dict[str, Path]]:
@@ -122,8 +125,8 @@ class _DamagedError(Exception):
     """A picture that cannot be read."""
 
 
-def _read(path: Path, size: Size | None, *, mask: bool) -> np.ndarray[Any, Any]:
-    """The pixels: (H, W) of a mask or a grey picture, (H, W, 3) of a coloured one."""
+def _read(path: Path, size: Size | None, *, mask: bool) -> tuple[np.ndarray[Any, Any], Size]:
+    """The pixels, (H, W) of a mask or a grey picture, (H, W, 3) of a coloured one; its own size."""
     image = _pillow()
     try:
         with image.open(path) as opened:
@@ -139,10 +142,11 @@ def _read(path: Path, size: Size | None, *, mask: bool) -> np.ndarray[Any, Any]:
             )
     elif picture.mode not in ("L", "RGB"):
         picture = picture.convert("L" if picture.mode in ("1", "I", "I;16", "LA") else "RGB")
+    own = (picture.height, picture.width)
     if size is not None:
         way = image.Resampling.NEAREST if mask else image.Resampling.BILINEAR
         picture = picture.resize((size[1], size[0]), way)
-    return np.asarray(picture)
+    return np.asarray(picture), own
 
 
 def _as_classes(labels: Sequence[Any], notes: list[str]) -> list[np.ndarray[Any, Any]]:
@@ -155,7 +159,11 @@ def _as_classes(labels: Sequence[Any], notes: list[str]) -> list[np.ndarray[Any,
 
 
 def write_masks(
-    folder: str | Path, masks: np.ndarray[Any, Any], names: Sequence[str] | None = None
+    folder: str | Path,
+    masks: np.ndarray[Any, Any],
+    names: Sequence[str] | None = None,
+    *,
+    sizes: Sequence[Size] | None = None,
 ) -> list[Path]:
     """Write masks ``(n, H, W)`` as PNG pictures whose palette index is the class.
 
@@ -164,13 +172,18 @@ def write_masks(
         masks: classes from 0 to 255.
         names: of the pictures, without a suffix, ``part/name`` in a folder of its own; their
             numbers where None.
+        sizes: height and width to write each mask at, as ``data.sizes`` has them of pictures that
+            were resized; a pixel takes the class of the one it falls on. None writes them as they
+            are.
     """
     image = _pillow()
     names = [str(number) for number in range(len(masks))] if names is None else list(names)
+    sizes = [np.shape(mask) for mask in masks] if sizes is None else list(sizes)
     palette = [part for colour in COLOURS for part in colour]
     written = []
-    for name, mask in zip(names, masks, strict=True):
+    for name, mask, (height, width) in zip(names, masks, sizes, strict=True):
         picture = image.fromarray(np.asarray(mask, dtype=np.uint8), mode="P")
+        picture = picture.resize((width, height), image.Resampling.NEAREST)
         picture.putpalette(palette)
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise DataError(f"mask {name!r} would not lie in {folder}; give a name without a path")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,11 @@ def load_parts(args: argparse.Namespace) -> SegmentedParts:
         if other is not None:
             parts[part] = joined_images(read(other, args.size))
             _check_masks(parts[part], other)
+    if "test" in parts and parts["test"].masks is None:
+        # Where the parts are folders, test/ often holds what is to be predicted.
+        left = f"the test part of {args.data} has no masks and is left out; see lossnet predict"
+        parts["train"] = replace(parts["train"], notes=[*parts["train"].notes, left])
+        del parts["test"]
     for part, data in parts.items():
         _check_masks(data, f"the {part} part of {args.data}")
     return SegmentedParts(**parts, classes=args.classes)

@@ -32,12 +32,15 @@ def check_proba(args: argparse.Namespace) -> None:
 def write(model: Any, data: ImageData, args: argparse.Namespace) -> None:
     """Write the masks to ``args.out``, whole or not at all.
 
-    A folder gets a PNG file for each image, named after it. An .npz file has ``masks`` (n, H, W),
+    A folder gets a PNG file for each image, named after it and of its own size; with ``--size``,
+    of that size. An .npz file has ``masks`` (n, H, W),
     ``names``, ``classes`` and with ``--proba`` ``probabilities``, as ``predict_proba`` gives them.
     """
     if Path(args.out).suffix.lower() != ".npz" or Path(args.out).is_dir():
         masks = model.predict(data)
-        write_folder(args.out, partial(_write_masks, masks=masks, names=data.names))
+        # A mask of the picture a user has, also where the model saw it smaller.
+        sizes = data.sizes if args.size is None else None
+        write_folder(args.out, partial(_write_masks, masks=masks, names=data.names, sizes=sizes))
         return
     proba = model.predict_proba(data)
     arrays = {
@@ -50,8 +53,8 @@ def write(model: Any, data: ImageData, args: argparse.Namespace) -> None:
     write_whole(args.out, partial(_save, arrays=arrays))
 
 
-def _write_masks(folder: Path, *, masks: Any, names: list[str]) -> None:
-    write_masks(folder, masks, names)
+def _write_masks(folder: Path, *, masks: Any, names: list[str], sizes: Any) -> None:
+    write_masks(folder, masks, names, sizes=sizes)
 
 
 def _save(path: Path, *, arrays: dict[str, Any]) -> None:
