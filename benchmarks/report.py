@@ -52,6 +52,37 @@ def summary() -> str:
     return "\n".join(lines)
 
 
+#: Tags and pixels in the README: what a row says, its data, metric, and the methods shown.
+TAGS_AND_PIXELS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("horses, mean IoU", "horses", "mean-iou", ("alen", "seal-regression")),
+    ("faces, pixel accuracy", "faces", "pixel-accuracy", ("alen", "seal-regression")),
+    ("WNUT-17 entities, span F1", "wnut17", "test span-f1", ("infnet-plus + GE(c)",)),
+    ("Twitter parts of speech, accuracy", "twitter_pos", "oct27 accuracy", ("infnet-plus",)),
+)
+
+
+def tags_and_pixels() -> str:
+    """Cross-entropy beside learned losses on tags and pixels."""
+    lines = ["| data | cross-entropy | learned loss |", "|---|---|---|"]
+
+    def cell(name: str, method: str, metric: str, **labelled: int) -> str:
+        runs = find(ROOT / "results", data=name, method=method, tags="final")
+        chosen = [run for run in runs if labelled.items() <= run.configuration.items()]
+        return summarise([run.metrics[metric] for run in chosen]) if chosen else "-"
+
+    for text, name, metric, methods in TAGS_AND_PIXELS:
+        learned = ", ".join(f"`{method}` {cell(name, method, metric)}" for method in methods)
+        lines.append(f"| {text} | {cell(name, 'cross-entropy', metric)} | {learned} |")
+    for count in citations.LABELLED:
+        found = [
+            cell(citations.NAME, method, "test accuracy", labelled=count)
+            for method in ("cross-entropy", "seal-reward")
+        ]
+        text = f"citation fields, {count} labelled, accuracy"
+        lines.append(f"| {text} | {found[0]} | `seal-reward` {found[1]} |")
+    return "\n".join(lines)
+
+
 def speed() -> str:
     """The ratios of the last speed run."""
     lines = ["| ratio | measured | to stay within |", "|---|---|---|"]
@@ -103,6 +134,7 @@ def refinement() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "summary": summary,
+    "tags-and-pixels": tags_and_pixels,
     "multilabel": lambda: printed(
         multilabel.table, data=[*multilabel.ALL_SETS, multilabel.OFFICIAL]
     ),
