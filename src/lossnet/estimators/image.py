@@ -106,7 +106,7 @@ class ImageSegmenter(LossnetEstimator):
 
     def __init__(
         self,
-        method: str | Method = "seal-regression",
+        method: str | Method = "alen",
         *,
         method_params: dict[str, Any] | None = None,
         classes: int | Sequence[str] | None = None,

@@ -26,7 +26,7 @@ class Images:
     name = "image"
     unit = "images"
     estimator_name = "ImageSegmenter"
-    default_method = "seal-regression"
+    default_method = "alen"
     outputs: tuple[str, ...] = ("", ".npz")
     not_in_files: frozenset[str] = frozenset()
 
