@@ -10,7 +10,9 @@ from lossnet.data import (
     load_images,
     write_masks,
 )
-from lossnet.errors import DataError
+from lossnet.data.image_folders import load_image_parts
+from lossnet.data.pictures import COLOURS, palette
+from lossnet.errors import DataError, SettingError
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(0, 256, (5, 4, 6, 3), dtype=np.uint8)
@@ -131,6 +133,70 @@ def test_masks_of_0_and_255_are_two_classes(tmp_path) -> None:
     assert data.notes == ["masks hold 0 and 255, taken as the classes 0 and 1"]
 
 
+def test_arrays_of_0_and_255_are_two_classes(tmp_path) -> None:
+    data = ImageData(IMAGES, (MASKS > 0) * 255, notes=["a note"])
+    np.testing.assert_array_equal(data.masks, MASKS > 0)
+    assert data.notes == ["a note", "masks hold 0 and 255, taken as the classes 0 and 1"]
+    assert data.subset([0, 1]).notes == data.notes
+    np.savez(tmp_path / "a.npz", images=IMAGES, masks=((MASKS > 0) * 255).astype(np.uint8))
+    assert load_images(tmp_path / "a.npz").classes == 2
+    # Some images of 256 classes are no two classes.
+    masks = np.arange(5)[:, None, None] * np.ones((5, 4, 6), int)
+    masks[4] = 255
+    assert ImageData(IMAGES, masks).subset([0, 4]).classes == 256
+    with pytest.raises(DataError, match="a subset of no images"):
+        data.subset(np.zeros(5, bool))
+
+
+def test_masks_in_files_that_change_values(tmp_path) -> None:
+    put(tmp_path)
+    (tmp_path / "masks" / "p1.png").unlink()
+    image.fromarray(MASKS[1].astype(np.uint8)).save(tmp_path / "masks" / "p1.jpg")
+    with pytest.raises(DataError, match=r"p1.jpg is a mask in a JPEG file.*save masks as PNG"):
+        load_images(tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "LA"])
+def test_masks_in_shades_of_grey(tmp_path, mode) -> None:
+    put(tmp_path)
+    for k, mask in enumerate(MASKS):
+        grey = image.fromarray(mask.astype(np.uint8))
+        grey.convert(mode).save(tmp_path / "masks" / f"p{k}.png")
+    np.testing.assert_array_equal(load_images(tmp_path).masks, MASKS)
+
+
+def test_grey_pictures_of_more_than_8_bits(tmp_path) -> None:
+    grey = IMAGES[0, ..., 0].copy()
+    grey[0, 0] = 255
+    for name, values in (
+        ("16.png", grey.astype(np.uint16) * 257),
+        ("dark.png", grey.astype(np.uint16)),
+        ("32.tif", grey.astype(np.int32) * 257),
+        ("float.tif", grey.astype(np.float32) / 255),
+    ):
+        image.fromarray(values).save(tmp_path / name)
+        np.testing.assert_array_equal(load_images(tmp_path / name).images[0, ..., 0], grey)
+        assert load_images(tmp_path / name, size=(2, 3)).images.dtype == np.uint8
+    for name, values, message in (
+        ("large.tif", grey.astype(np.int32) * 1000, "from 0 to 255000; expected 0 to 255 or 0 to"),
+        ("below.tif", grey.astype(np.int32) - 256, "to -1; expected"),
+        ("wide.tif", grey.astype(np.float32), r"to 255.0; expected 0 to 1 of floating-point"),
+        ("nan.tif", np.full((2, 2), np.nan, np.float32), "from nan to nan; expected 0 to 1"),
+    ):
+        values.flat[1] = min(values.flat[1], 0)
+        image.fromarray(values).save(tmp_path / name)
+        with pytest.raises(DataError, match=rf"{name} has values .*{message}.*scale them"):
+            load_images(tmp_path / name)
+
+
+def test_masks_need_not_be_read(tmp_path) -> None:
+    put(tmp_path)
+    (tmp_path / "masks" / "p2.png").write_bytes(b"no picture")
+    (tmp_path / "masks" / "p3.png").unlink()
+    data = load_image_parts(tmp_path, with_masks=False)[""]
+    assert (len(data), data.masks, data.notes) == (5, None, [])
+
+
 def test_images_without_masks(tmp_path) -> None:
     put(tmp_path)
     assert load_images(tmp_path / "images").masks is None
@@ -143,6 +209,37 @@ def test_written_masks_are_read_again(tmp_path) -> None:
     written = write_masks(tmp_path / "masks", MASKS, names)
     assert [path.name for path in written] == [f"{name}.png" for name in names]
     np.testing.assert_array_equal(load_images(tmp_path).masks, MASKS)
+
+
+def test_masks_of_many_classes_are_read_again(tmp_path) -> None:
+    masks = np.arange(256).reshape(1, 16, 16)
+    (path,) = write_masks(tmp_path, masks)
+    np.testing.assert_array_equal(np.asarray(image.open(path)), masks[0])
+    assert len(np.unique(palette(), axis=0)) == 256
+    assert palette()[: len(COLOURS)].tolist() == [list(colour) for colour in COLOURS]
+    written = np.asarray(image.open(path).convert("RGB")).reshape(-1, 3)
+    np.testing.assert_array_equal(written, palette())
+
+
+@pytest.mark.parametrize(
+    ("masks", "given", "message"),
+    [
+        (MASKS * 0.25, {}, "mask '0' has 0.[25]+; a PNG mask holds classes"),
+        (MASKS - 1, {}, "has -1; a PNG mask"),
+        (MASKS + 298, {}, "has (298|299|300); a PNG mask"),
+        (MASKS * np.nan, {}, "has nan; a PNG mask"),
+        (MASKS[0], {}, r"mask '0' has shape \(6,\)"),
+        (MASKS.astype(str), {}, "and dtype <U"),
+        (MASKS, {"names": list("abcdb")}, "two masks are named 'b'"),
+        (MASKS, {"names": list("abcd")}, "5 masks and 4 names"),
+        (MASKS, {"sizes": [(4, 6)]}, "5 masks and 1 sizes"),
+        (MASKS, {"names": ["a", "b", "c", "d", "../e"]}, "'../e' would not lie in"),
+    ],
+)
+def test_masks_that_cannot_be_written(tmp_path, masks, given, message) -> None:
+    with pytest.raises(DataError, match=message):
+        write_masks(tmp_path / "new", masks, **given)
+    assert not (tmp_path / "new").exists()
 
 
 def test_masks_are_written_at_the_size_their_pictures_had(tmp_path) -> None:
@@ -193,6 +290,13 @@ def test_nothing_but_damaged_pictures(tmp_path) -> None:
         pytest.raises(DataError, match=r"no picture of .* can be read"),
     ):
         load_images(tmp_path)
+    for name in "bcdef":
+        (tmp_path / f"{name}.png").write_bytes(b"no picture")
+    with (
+        pytest.warns(DamagedImageWarning),
+        pytest.raises(DataError, match=r"a.png cannot be .*; nor can b.png, c.png, 3 more$"),
+    ):
+        load_images(tmp_path)
 
 
 def test_a_mask_of_another_size_names_the_pair(tmp_path) -> None:
@@ -228,9 +332,15 @@ def test_pictures_of_several_sizes_and_kinds(tmp_path) -> None:
     assert load_images(tmp_path).channels == 3
     for kind, array in (("images", IMAGES[1, :3]), ("masks", MASKS[1, :3].astype(np.uint8))):
         image.fromarray(array).save(tmp_path / kind / "p1.png")
-    with pytest.raises(DataError, match=r"image 'p1' has shape \(3, 6, 3\) and 'p0'"):
+    with pytest.raises(
+        DataError, match=r"image 'p1' has shape \(3, 6, 3\) and 'p0'.*size=.*--size"
+    ):
         load_images(tmp_path)
     assert load_images(tmp_path, size=(4, 4)).images.shape == (5, 4, 4, 3)
+    assert load_images(tmp_path, size=4).images.shape == (5, 4, 4, 3)
+    for size in (0, "4", (4,), (4, 4, 3), 2.5, True):
+        with pytest.raises(SettingError, match=r"size is .*; give a height and a width"):
+            load_images(tmp_path, size=size)
 
 
 @pytest.mark.parametrize(

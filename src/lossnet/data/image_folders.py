@@ -6,6 +6,7 @@ import io
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from lossnet.data.images import ImageData
 from lossnet.data.parts import PART_WORDS, PARTS, Parts, cut_rows
 from lossnet.data.pictures import Size, is_picture, mask_of, read_folder, read_picture
 from lossnet.data.text import read_bytes
-from lossnet.errors import DataError
+from lossnet.errors import DataError, SettingError
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class ImageSplits(Parts[ImageData]):
     """Three parts of one data set; ``validation`` and ``test`` may be None."""
 
 
-def load_images(path: str | Path, *, size: Size | None = None) -> ImageData:
+def load_images(path: str | Path, *, size: int | Size | None = None) -> ImageData:
     """Read all images of a file or a folder, and their masks where there are any.
 
     An ``.npz`` file has ``images`` and ``masks`` (or ``labels``), or those of its parts
@@ -31,24 +32,28 @@ def load_images(path: str | Path, *, size: Size | None = None) -> ImageData:
     ``images/`` and masks of the same names in ``masks/``; or masks beside their images, ``a.png``
     and ``a_mask.png``; or parts, ``train/``, ``test/``, each such a folder. A mask's pixel is the
     number of its class, in a picture with a palette its index; masks of nothing but 0 and 255 are
-    taken as 0 and 1. A picture that cannot be read is named in a :class:`DamagedImageWarning` and
+    taken as 0 and 1. Grey values of 16 bits are scaled to 8, floating-point ones from 0 to 1 to
+    0 to 255. A picture that cannot be read is named in a :class:`DamagedImageWarning` and
     left out with its pair.
 
     Args:
         path: the file or the folder.
-        size: height and width to resize pictures to; without it they must have one size.
+        size: height and width to resize pictures to, or one side of a square; without it they
+            must have one size.
     """
     return joined_images(load_image_parts(path, size=size))
 
 
-def load_image_splits(path: str | Path, *, size: Size | None = None, seed: int = 0) -> ImageSplits:
+def load_image_splits(
+    path: str | Path, *, size: int | Size | None = None, seed: int = 0
+) -> ImageSplits:
     """Read the training, validation and test parts of a data set.
 
     As :func:`load_images`; data without parts is divided at random, 60/20/20.
 
     Args:
         path: the file or the folder.
-        size: height and width to resize pictures to.
+        size: height and width to resize pictures to, or one side of a square.
         seed: of the division at random.
     """
     parts = load_image_parts(path, size=size)
@@ -69,22 +74,43 @@ def split_images(data: ImageData, *, seed: int = 0) -> ImageSplits:
     return ImageSplits(*(data.subset(rows) for rows in cut_rows(len(data), [0.2, 0.2], seed)))
 
 
-def load_image_parts(path: str | Path, *, size: Size | None = None) -> dict[str, ImageData]:
+def load_image_parts(
+    path: str | Path, *, size: int | Size | None = None, with_masks: bool = True
+) -> dict[str, ImageData]:
     """The parts of a data set by name; data without parts under the empty name.
 
     As :func:`load_images`; a single picture is data without parts.
+
+    Args:
+        path: the file or the folder.
+        size: height and width to resize pictures to, or one side of a square.
+        with_masks: False leaves the masks of folders unread, whatever state they are in.
     """
-    path = Path(path).expanduser()
+    path, size = Path(path).expanduser(), _height_and_width(size)
     if not path.exists():
         raise DataError(f"{path} does not exist")
     if path.is_file():
         return {"": read_picture(path, size)} if is_picture(path) else _npz_parts(path, size)
     if named := _part_folders(path):
-        return {part: read_folder(folder, size, path.name) for part, folder in named.items()}
+        return {
+            part: read_folder(folder, size, path.name, with_masks=with_masks)
+            for part, folder in named.items()
+        }
     archives = sorted(path.glob("*.npz"))
     if len(archives) == 1 and not _has_pictures(path):
         return _npz_parts(archives[0], size)
-    return {"": read_folder(path, size, path.name)}
+    return {"": read_folder(path, size, path.name, with_masks=with_masks)}
+
+
+def _height_and_width(size: Any) -> Size | None:
+    """Both sides of what ``size`` gives."""
+    if size is None:
+        return None
+    sides = tuple(size) if isinstance(size, tuple | list) else (size, size)
+    whole = all(isinstance(side, Integral) and not isinstance(side, bool) for side in sides)
+    if len(sides) != 2 or not whole or min(sides) < 1:
+        raise SettingError(f"size is {size!r}; give a height and a width, (64, 48), or one side")
+    return int(sides[0]), int(sides[1])
 
 
 def holds_images(path: str | Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,9 @@ from typing import Any
 import numpy as np
 
 from lossnet.errors import DataError
+
+#: The note on masks that an image program saved as black and white.
+BLACK_AND_WHITE = "masks hold 0 and 255, taken as the classes 0 and 1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +25,8 @@ class ImageData:
     Args:
         images: an array, or one a picture; grey ones may lack the last axis. uint8 stands for
             0 to 1 in steps of 1/255; other numbers are taken as they are and must be finite.
-        masks: whole numbers from 0; None where they are not known.
+        masks: whole numbers from 0; None where they are not known. Masks of nothing but 0 and 255
+            are taken as 0 and 1, with a note.
         names: what each image is called; their numbers where None.
         name: what to call the data set.
         notes: what a reader did that a user should know.
@@ -47,7 +52,11 @@ class ImageData:
             _check_pairs(self.images, self.masks, names, self.name)
         put(self, "images", _images(self.images, names, self.name))
         if self.masks is not None:
-            put(self, "masks", _masks(self.masks, names, self.name))
+            masks = _masks(self.masks, names, self.name)
+            if _is_black_and_white(masks):
+                masks = (masks == 255).astype(np.int64)
+                put(self, "notes", [*self.notes, BLACK_AND_WHITE])
+            put(self, "masks", masks)
 
     def __len__(self) -> int:
         return len(self.images)
@@ -76,14 +85,16 @@ class ImageData:
     def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> ImageData:
         """The given images (indices or a mask of booleans), in the order given."""
         index = np.arange(len(self))[np.asarray(rows)]
-        return ImageData(
-            self.images[index],
-            None if self.masks is None else self.masks[index],
-            [self.names[k] for k in index],
-            self.name,
-            list(self.notes),
-            None if self.sizes is None else [self.sizes[k] for k in index],
-        )
+        if not len(index):
+            raise DataError(f"{self.name}: a subset of no images; give one at least")
+        # A copy: built anew, some images of 256 classes could pass for black and white ones.
+        part, put = copy.copy(self), object.__setattr__
+        put(part, "images", self.images[index])
+        put(part, "masks", None if self.masks is None else self.masks[index])
+        put(part, "names", [self.names[k] for k in index])
+        put(part, "notes", list(self.notes))
+        put(part, "sizes", None if self.sizes is None else [self.sizes[k] for k in index])
+        return part
 
     def checksum(self) -> str:
         """SHA-256, in hex, of images and masks."""
@@ -118,7 +129,8 @@ def _stack(values: Any, names: list[str], what: str, name: str) -> Any:
             if picture.shape != pictures[0].shape:
                 raise DataError(
                     f"{name}: {what} {label!r} has shape {picture.shape} and {names[0]!r} "
-                    f"{pictures[0].shape}; give {what}s of one size, or a size to resize to"
+                    f"{pictures[0].shape}; give {what}s of one size, or resize pictures when they "
+                    "are read: size= of load_images, --size on the command line"
                 )
         values = np.stack(pictures) if pictures else np.empty(0)
     if values.dtype.kind not in "biuf":
@@ -159,3 +171,7 @@ def _masks(given: Any, names: list[str], name: str) -> np.ndarray[Any, Any]:
             f"{place[1]}; expected the number of a class, a whole number from 0"
         )
     return np.asarray(whole)
+
+
+def _is_black_and_white(masks: np.ndarray[Any, Any]) -> bool:
+    return masks.size > 0 and masks.max() == 255 and bool(((masks == 0) | (masks == 255)).all())
