@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lossnet.errors import DataError
+from lossnet.errors import DataError, SettingError
 from lossnet.metrics import (
     class_ious,
     evaluate_masks,
@@ -65,14 +65,29 @@ def test_every_metric_at_once() -> None:
     assert set(found.values()) == {1.0}
     with pytest.raises(DataError, match="1 names for 3 classes"):
         evaluate_masks(masks, masks, 3, names=["sky"])
+    with pytest.raises(DataError, match=r"3 names for 2 classes; give one each, or classes=3"):
+        evaluate_masks(masks, masks, names=["sky", "sea", "sand"])
+
+
+@pytest.mark.parametrize("metric", [mean_iou, pixel_accuracy, evaluate_masks])
+def test_classes_are_a_number(metric) -> None:
+    masks = np.full((1, 2, 2), 2)
+    with pytest.raises(DataError, match=r"expected whole numbers from 0 to 1.*give classes=3"):
+        metric(masks, masks)
+    for classes in (["sky", "sea"], 1, True, 2.0):
+        with pytest.raises(SettingError, match=r"classes is .*; give their number, 2 or more"):
+            metric(masks, masks, classes)
 
 
 @pytest.mark.parametrize(
     ("guess", "message"),
     [
         (np.zeros((1, 2, 3)), r"shape \(1, 2, 2\) and the predicted ones \(1, 2, 3\)"),
-        (np.full((1, 2, 2), 2), "predicted masks range from 2 to 2; expected whole numbers"),
-        (np.full((1, 2, 2), 0.5), "range from 0.5 to 0.5"),
+        (np.full((1, 2, 2), 2), "predicted masks range from 2 to 2; expected whole .* classes=3"),
+        (np.full((1, 2, 2), 0.5), "range from 0.5 to 0.5 and are not all whole numbers from 0"),
+        (np.full((1, 2, 2), -1), "range from -1 to -1 and are not all whole"),
+        (np.full((1, 2, 2), np.nan), "range from nan to nan and are not all whole"),
+        (np.full((1, 2, 2), "1"), "predicted masks have dtype <U1; expected numbers of classes"),
         (np.zeros((2, 2)), r"shape \(2, 2\); expected \(n, H, W\)"),
     ],
 )

@@ -55,6 +55,7 @@ def test_methods_side_by_side(tmp_path, drawn, classes) -> None:
     assert (call.columns[2][2] == 1.0).all()
     np.testing.assert_allclose(call.columns[0][1], IMAGES / 255.0, atol=1e-6)
     np.testing.assert_allclose(call.columns[1][1], call.columns[2][1])
+    assert len(np.unique(call.columns[1][1].reshape(-1, 3), axis=0)) == classes
 
 
 def test_all_images_where_there_are_few(tmp_path, drawn) -> None:
@@ -99,6 +100,16 @@ def test_bad_input(tmp_path) -> None:
         draw_segmentation(IMAGES, masks, {"a": masks[1:]}, path)
     with pytest.raises(DataError, match=r"frames have shape \(9, 6, 8\)"):
         draw_refinement_frames(IMAGES, masks, masks, path)
+    with pytest.raises(DataError, match="predictions is a ndarray; give the masks under a name"):
+        draw_segmentation(IMAGES, masks, masks, path)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match=r"classes is \['a', 'b'\]; give their number"):
+        draw_segmentation(IMAGES, masks, {"a": masks}, path, classes=["a", "b"])  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"expected whole numbers from 0 to 1.*give classes=3"):
+        draw_segmentation(IMAGES, masks + 2, {"a": masks}, path)
+    with pytest.raises(DataError, match=r"expected \(steps \+ 1, 9, 6, 8\), since classes=2"):
+        draw_refinement_frames(IMAGES, masks, np.zeros((2, 9, 6, 8, 3)), path)
+    with pytest.raises(DataError, match=r"expected whole numbers from 0 to 1.*give classes=3"):
+        draw_refinement_frames(IMAGES, masks + 2, np.zeros((2, 9, 6, 8)), path)
     with pytest.raises(SettingError, match="step 3 asked for, and the frames go from 0 to 1"):
         draw_refinement_frames(IMAGES, masks, np.zeros((2, 9, 6, 8)), path, steps=[3])
     assert not path.exists()

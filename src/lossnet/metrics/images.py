@@ -7,12 +7,13 @@ itself, and it is left out of a mean over classes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lossnet.errors import DataError
+from lossnet.errors import DataError, SettingError
 
 Masks = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -54,7 +55,14 @@ def pixel_accuracy(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> f
     return float((gold == guess).mean())
 
 
+def check_classes(classes: Any) -> None:
+    """Raise unless ``classes`` is a number of classes."""
+    if isinstance(classes, bool) or not isinstance(classes, Integral) or classes < 2:
+        raise SettingError(f"classes is {classes!r}; give their number, 2 or more: classes=3")
+
+
 def _pair(true: ArrayLike, predicted: ArrayLike, classes: int) -> tuple[Masks, Masks]:
+    check_classes(classes)
     gold, guess = _masks(true, "true", classes), _masks(predicted, "predicted", classes)
     if gold.shape != guess.shape:
         raise DataError(
@@ -68,13 +76,20 @@ def _masks(given: ArrayLike, what: str, classes: int) -> Masks:
     masks: Any = np.asarray(given)
     if masks.ndim != 3 or not masks.size:
         raise DataError(f"the {what} masks have shape {masks.shape}; expected (n, H, W)")
-    whole = masks.astype(np.int64)
-    if not np.array_equal(whole, masks) or whole.min() < 0 or whole.max() >= classes:
+    if masks.dtype.kind not in "biuf":
+        raise DataError(f"the {what} masks have dtype {masks.dtype}; expected numbers of classes")
+    low, high = masks.min(), masks.max()
+    if not (low >= 0 and np.array_equal(np.floor(masks), masks)):
         raise DataError(
-            f"the {what} masks range from {masks.min()} to {masks.max()}; expected whole numbers "
-            f"from 0 to {classes - 1}: the classes"
+            f"the {what} masks range from {low} to {high} and are not all whole numbers from 0: "
+            "give the number of every pixel's class"
         )
-    return whole
+    if high >= classes:
+        raise DataError(
+            f"the {what} masks range from {low} to {high}; expected whole numbers from 0 to "
+            f"{classes - 1}, since classes={classes}: give classes={int(high) + 1}, or correct them"
+        )
+    return np.asarray(masks, dtype=np.int64)
 
 
 def _counts(
@@ -127,8 +142,11 @@ def evaluate_masks(
         classes: how many classes there are.
         names: their names; their numbers where None.
     """
+    check_classes(classes)
     if names is not None and len(names) != classes:
-        raise DataError(f"{len(names)} names for {classes} classes; give one each")
+        raise DataError(
+            f"{len(names)} names for {classes} classes; give one each, or classes={len(names)}"
+        )
     found = {name: metric(true, predicted, classes) for name, metric in IMAGE_METRICS.items()}
     each = class_ious(true, predicted, classes)
     named = names or [str(number) for number in range(classes)]

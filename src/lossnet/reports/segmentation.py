@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lossnet.data.images import ImageData
-from lossnet.data.pictures import COLOURS
+from lossnet.data.pictures import palette
 from lossnet.errors import DataError, SettingError, unknown
-from lossnet.metrics.images import image_ious
+from lossnet.metrics.images import check_classes, image_ious
 from lossnet.reports.page import GREY, Page
 
 CELL = 0.9
@@ -48,17 +48,23 @@ def draw_segmentation(
         best: how many of the images of highest IoU, the highest last.
         title: above the picture.
     """
+    check_classes(classes)
     data = ImageData(images, truths)  # type: ignore[arg-type]
+    if not isinstance(predictions, Mapping):
+        raise DataError(
+            f"predictions is a {type(predictions).__name__}; give the masks under a name, "
+            "{'model': masks}"
+        )
     if not predictions:
         raise DataError("no predictions to draw; give at least one method's masks")
     by = list(predictions)[-1] if by is None else by
     if by not in predictions:
         raise unknown("method", by, predictions)
-    ious = {name: image_ious(truths, masks, classes) for name, masks in predictions.items()}
+    ious = {name: image_ious(data.masks, masks, classes) for name, masks in predictions.items()}
     shown = worst_and_best(ious[by], worst=worst, best=best)
     columns: list[tuple[str, Any, Any]] = [
         ("image", _pictures(data), None),
-        ("truth", _coloured(truths, classes), None),
+        ("truth", _coloured(data.masks, classes), None),
     ]
     columns += [
         (name, _coloured(masks, classes), ious[name]) for name, masks in predictions.items()
@@ -96,10 +102,15 @@ def draw_refinement_frames(
         classes: how many classes there are.
         title: above the picture.
     """
+    check_classes(classes)
     data, values = ImageData(images, truths), np.asarray(frames)  # type: ignore[arg-type]
     expected = (len(data), *data.size) + (() if classes == 2 else (classes,))
     if values.shape[1:] != expected or not len(values):
-        raise DataError(f"frames have shape {values.shape}; expected (steps + 1, *{expected})")
+        raise DataError(
+            f"frames have shape {values.shape}; expected (steps + 1, "
+            f"{', '.join(map(str, expected))}), since classes={classes}: give what "
+            "refinement_path gives for these images, and classes= as the model has them"
+        )
     last = len(values) - 1
     if steps is None:
         steps = sorted({round(last * k / 7) for k in range(8)})
@@ -108,9 +119,9 @@ def draw_refinement_frames(
     columns: list[tuple[str, Any, Any]] = [("image", _pictures(data), None)]
     for step in steps:
         masks = values[step] >= 0.5 if classes == 2 else values[step].argmax(-1)
-        ious = image_ious(truths, masks, classes)
+        ious = image_ious(data.masks, masks, classes)
         columns.append((f"step {step}", _blended(values[step], classes), ious))
-    columns.append(("truth", _coloured(truths, classes), None))
+    columns.append(("truth", _coloured(data.masks, classes), None))
     return _grid(columns, range(len(data)), path, title)
 
 
@@ -163,4 +174,4 @@ def _blended(proba: np.ndarray, classes: int) -> np.ndarray:
 
 
 def _palette(classes: int) -> np.ndarray:
-    return np.array([COLOURS[k % len(COLOURS)] for k in range(classes)]) / 255.0
+    return palette()[np.arange(classes) % len(palette())] / 255.0
