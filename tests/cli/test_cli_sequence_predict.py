@@ -161,6 +161,17 @@ def test_plain_tags_have_no_spans(lossnet: Run, tmp_path: Path) -> None:
     assert "these tags have no prefixes" in message
 
 
+def test_a_span_metric_counts_runs_of_plain_tags(lossnet: Run, tmp_path: Path) -> None:
+    data = write_ner(tmp_path / "pos.conll", pos=True)
+    small = ["--method", "crf", "--set", "max_epochs=1", "hidden=8", "metric=span-f1", "--quiet"]
+    options = ["--tag-column", "1", "--columns", "none", *small]
+    assert lossnet("train", data, "--out", tmp_path / "m", *options).code == 0
+    assert "span-f1" in lossnet("evaluate", tmp_path / "m", data).out
+    (tmp_path / "a.txt").write_text("Ann saw\n")
+    (row,) = objects(lossnet("predict", tmp_path / "m", tmp_path / "a.txt"))
+    assert sum(span["end"] - span["start"] for span in row["spans"]) == 2
+
+
 def test_columns_that_are_missing(lossnet: Run, pos_tagger: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Ann saw Rome\n")
     message = one_line(lossnet("predict", pos_tagger, tmp_path / "a.txt"))

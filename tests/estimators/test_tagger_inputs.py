@@ -219,3 +219,46 @@ def test_a_pipeline() -> None:
     line.set_params(sequencetagger__method__task_lr=2e-2)
     assert line.fit(SENTENCES, TAGS).score(SENTENCES, TAGS) > 0.9
     assert line.predict([["ANN"]]) == line.predict([["ann"]])
+
+
+PLAIN = [["author", "author", "O", "title"], ["title", "O"], ["author", "author"]] * 8
+
+
+@pytest.mark.parametrize("metric", ["span-f1", "strict-span-f1"])
+def test_spans_of_plain_tags_are_runs(metric) -> None:
+    model = tagger(metric=metric, max_epochs=20, method_params={"task_lr": 0.05})
+    model.fit(SENTENCES, PLAIN)
+    assert model.scheme_ == "plain"
+    assert model.score(SENTENCES, PLAIN) == 1.0
+    assert model.predict_spans(SENTENCES[:1]) == [[("author", 0, 2), ("title", 3, 4)]]
+
+
+MIXED = [["B-PER", "I-PER", "X", "B-LOC"], ["B-LOC", "X"], ["B-PER", "I-PER"]] * 8
+
+
+@pytest.mark.parametrize(
+    ("tags", "validation", "message"),
+    [
+        (MIXED, MIXED, r"tags with a prefix \('B-LOC'\) and without \('X'\) side by side"),
+        (TAGS, PLAIN, "has the tag 'author': expected O, B-"),
+    ],
+)
+def test_tags_that_mark_no_spans_are_refused_before_training(
+    tags, validation, message, monkeypatch
+) -> None:
+    model = tagger(metric="span-f1")
+    monkeypatch.setattr(model, "_train", lambda *_, **__: pytest.fail("it trained"))
+    with pytest.raises(DataError, match=f"metric='span-f1' cannot count spans .* {message}"):
+        model.fit(SENTENCES, tags, validation_data=(SENTENCES, validation))
+
+
+def test_mixed_tags_have_no_spans_to_predict() -> None:
+    model = tagger().fit(SENTENCES, MIXED)
+    with pytest.raises(DataError, match="side by side"):
+        model.predict_spans(SENTENCES)
+
+
+def test_an_unknown_metric_to_score_is_named() -> None:
+    model = tagger().fit(SENTENCES, TAGS).set_params(metric="bad")
+    with pytest.raises(SettingError, match="unknown metric 'bad'"):
+        model.score(SENTENCES, TAGS)

@@ -8,7 +8,7 @@ from lossnet import MultiLabelClassifier, SequenceTagger
 from lossnet.data.sequences import SequenceData
 from lossnet.errors import DataError, SettingError
 from lossnet.recipes import build
-from lossnet.rewards import Reward
+from lossnet.rewards import CitationReward, Reward
 
 SEMI = ["seal-reward", "implicit-reward"]
 WORDS = {"N": ["dog", "cat", "bird", "fox"], "V": ["barks", "runs", "flies", "sees"]}
@@ -179,6 +179,16 @@ GIVEN = {"unlabelled": UNLABELLED, "reward": dictionary}
             "the column 'pos' is missing",
         ),
         (lambda: tagger().fit(*LABELLED, unlabelled=[], reward=dictionary), DataError, "no sent"),
+        (
+            lambda: tagger().fit(
+                [["A.", "Cau"]],
+                [["B-author", "I-author"]],
+                unlabelled=[["A.", "Cau"]],
+                reward=CitationReward(),
+            ),
+            SettingError,
+            r"tags of the scheme IOB2, and the reward knows 'author', .* \(all it knows: author, ",
+        ),
     ],
 )
 def test_bad_input(call, error, message) -> None:

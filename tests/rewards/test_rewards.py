@@ -77,3 +77,8 @@ def test_what_a_reward_may_not_give(function, message) -> None:
 def test_tags_are_named_once(tags) -> None:
     with pytest.raises(SettingError, match="name one or more, each once"):
         Reward(first_tag, tags)
+
+
+def test_one_name_is_no_list_of_tags() -> None:
+    with pytest.raises(SettingError, match=r"the string 'NAME'; give .* such as \('NAME',\)"):
+        Reward(first_tag, tags="NAME")

@@ -143,6 +143,18 @@ def detect_scheme(sentences: Iterable[Sequence[str]]) -> str:
     return min(broken, key=lambda scheme: broken[scheme])
 
 
+def span_scheme(tags: Iterable[str], scheme: str) -> str | None:
+    """What :func:`spans` must be told of tags that :func:`detect_scheme` found a scheme for.
+
+    ``"plain"`` for plain tags; None for others, which it reads with whatever prefixes they have.
+    Tags with and without prefixes side by side mark no spans: a :class:`DataError`.
+    """
+    if scheme != PLAIN:
+        return None
+    detect_scheme([list(tags)])
+    return PLAIN
+
+
 def _check_scheme(scheme: str, known: Sequence[str]) -> None:
     if scheme not in known:
         raise unknown("scheme", scheme, known)

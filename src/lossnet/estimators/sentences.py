@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lossnet.data.conll import ConllFormat
 from lossnet.data.sequence_folders import load_sequences
 from lossnet.data.sequences import SequenceData
-from lossnet.data.tags import PLAIN, detect_scheme
-from lossnet.errors import DataError
+from lossnet.data.tags import PLAIN, detect_scheme, parse_tags
+from lossnet.errors import DataError, SettingError
 
 Columns = Mapping[str, list[list[str]]]
 _BARE = ConllFormat(tag_column=None)
@@ -65,3 +65,21 @@ def scheme_of(data: SequenceData) -> str:
         return detect_scheme(data.tags or [])
     except DataError:
         return PLAIN
+
+
+def check_reward_tags(own: Sequence[str], scheme: str) -> None:
+    """Raise where a reward's tags break the scheme of the labelled sentences.
+
+    Args:
+        own: the tags that the reward knows.
+        scheme: of the labelled sentences; any tag may stand beside plain ones.
+    """
+    for tag in own if scheme != PLAIN else ():
+        try:
+            parse_tags([tag], scheme)
+        except DataError:
+            raise SettingError(
+                f"the labelled sentences have tags of the scheme {scheme}, and the reward knows "
+                f"{tag!r}, which is none (all it knows: {', '.join(own)}); give labelled tags as "
+                "the reward has them, or a reward with tags such as theirs"
+            ) from None

@@ -16,15 +16,16 @@ from torch import Tensor, nn
 from lossnet.context import Context, stream_seed
 from lossnet.data.sequences import SequenceData
 from lossnet.data.tag_rules import tag_rules
-from lossnet.data.tags import Span, spans
+from lossnet.data.tags import Span, span_scheme, spans
 from lossnet.data.vectors import WordVectors, read_vectors
 from lossnet.energies import ChainEnergy, Energy, TagLanguageModel, TotalEnergy
-from lossnet.errors import SettingError
+from lossnet.errors import DataError, SettingError
 from lossnet.estimators.base import LossnetEstimator
 from lossnet.estimators.decoding import decoder
 from lossnet.estimators.pretraining import with_pretraining
 from lossnet.estimators.sentences import (
     Columns,
+    check_reward_tags,
     labelled,
     scheme_of,
     sentences_of,
@@ -83,7 +84,7 @@ class SequenceTagger(LossnetEstimator):
             takes the likeliest tag of every token, which may leave an ``I-`` without a ``B-``.
         metric: what early stopping watches and ``score`` gives: ``"accuracy"`` of tokens,
             ``"span-f1"`` as conlleval counts spans, an ``I-`` without a ``B-`` beginning one, or
-            ``"strict-span-f1"``, where it begins none.
+            ``"strict-span-f1"``, where it begins none. Spans of plain tags are runs of one tag.
         validation_fraction: share of the sentences split off for validation where ``fit`` is
             given none; 0 trains without.
         batch_size: sentences a batch.
@@ -252,6 +253,7 @@ class SequenceTagger(LossnetEstimator):
                 others = [*others, *held_out.tokens]
             self.tags_ = sorted({*data.tag_names, *getattr(reward, "tags", ())})
             self.scheme_ = scheme_of(data)
+            self._check_tags(held_out, reward)
             self.coder_ = TokenCoder.learn(
                 data.tokens,
                 data.columns,
@@ -283,6 +285,19 @@ class SequenceTagger(LossnetEstimator):
                 resume_from_checkpoint=resume_from_checkpoint,
             )
         return self
+
+    def _check_tags(self, held_out: SequenceData | None, reward: RewardFunction | None) -> None:
+        """Raise, before training, where the tags do not fit the scheme or the metric."""
+        check_reward_tags(getattr(reward, "tags", ()), self.scheme_)
+        if held_out is None or held_out.tags is None:
+            return
+        try:
+            self._measured([self.tags_, *held_out.tags], [self.tags_, *held_out.tags])
+        except DataError as error:
+            raise DataError(
+                f"metric={self.metric!r} cannot count spans in these tags: {error}; give tags of "
+                "one scheme, or metric='accuracy'"
+            ) from error
 
     def _split(
         self, data: SequenceData, given: Any, seed: int
@@ -370,7 +385,12 @@ class SequenceTagger(LossnetEstimator):
 
     def _score(self, source: SentenceSource, data: SequenceData, by: Proposal) -> float:
         assert data.tags is not None
-        return SEQUENCE_METRICS[self.metric](data.tags, self._names(by, source, data))
+        return self._measured(data.tags, self._names(by, source, data))
+
+    def _measured(self, true: list[list[str]], predicted: list[list[str]]) -> float:
+        """The metric; an error where it counts spans and the tags mark none."""
+        scheme = None if self.metric == "accuracy" else span_scheme(self.tags_, self.scheme_)
+        return SEQUENCE_METRICS[self._metric_name()](true, predicted, scheme)
 
     # Predicting ------------------------------------------------------------------------------
 
@@ -429,8 +449,13 @@ class SequenceTagger(LossnetEstimator):
         return marginals.detach()
 
     def predict_spans(self, sentences: Any, *, columns: Columns | None = None) -> list[list[Span]]:
-        """The spans of every sentence: type, first token, and the token after the last."""
-        return [spans(tags) for tags in self.predict(sentences, columns=columns)]
+        """The spans of every sentence: type, first token, and the token after the last.
+
+        Of plain tags (``scheme_``) every run of one tag other than ``O`` is a span.
+        """
+        check_is_fitted(self, "nets_")
+        scheme = span_scheme(self.tags_, self.scheme_)
+        return [spans(tags, scheme) for tags in self.predict(sentences, columns=columns)]
 
     def score(self, sentences: Any, tags: Any = None, *, columns: Columns | None = None) -> float:
         """The metric on sentences and their tags; tags that training lacked count as wrong.
@@ -440,8 +465,9 @@ class SequenceTagger(LossnetEstimator):
             tags: their tags.
             columns: as in :meth:`predict`.
         """
-        data = labelled(sentences, tags, columns, "the data to score")
         check_is_fitted(self, "nets_")
+        self._metric_name()
+        data = labelled(sentences, tags, columns, "the data to score")
         return self._score(self._source(data), data, self._proposal())
 
     # Storage ---------------------------------------------------------------------------------

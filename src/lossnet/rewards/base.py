@@ -39,6 +39,11 @@ class Reward:
     tags: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        if isinstance(self.tags, str):
+            raise SettingError(
+                f"a reward's tags are the string {self.tags!r}; give a tuple of names, such as "
+                f"({self.tags!r},)"
+            )
         if not self.tags or len(set(self.tags)) < len(self.tags):
             raise SettingError(f"a reward's tags are {self.tags!r}; name one or more, each once")
 

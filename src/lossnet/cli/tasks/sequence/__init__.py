@@ -224,15 +224,18 @@ class Sequences:
 
     def predict(self, model: Any, known: Known, rows: Rows, args: argparse.Namespace) -> None:
         """The tags of every sentence, as JSON lines or CoNLL."""
-        from lossnet.cli.tasks.sequence.predictions import conll, json_lines, predicted
-        from lossnet.data.tags import has_spans
+        from lossnet.cli.tasks.sequence.predictions import (
+            conll,
+            json_lines,
+            predicted,
+            span_finder,
+        )
 
         tags, proba = predicted(model, rows.data, known, proba=args.proba)
         if (args.out or "").lower().endswith(".conll"):
             emit([conll(rows.data, tags, proba)], args.out)
         else:
-            spans = has_spans(model.tags_)
-            emit(json_lines(rows.data, tags, proba, with_spans=spans), args.out)
+            emit(json_lines(rows.data, tags, proba, find=span_finder(model)), args.out)
 
     def describe(self, args: argparse.Namespace) -> str:
         """Counts, tags, spans and words."""

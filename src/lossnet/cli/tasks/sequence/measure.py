@@ -16,6 +16,16 @@ if TYPE_CHECKING:
 ALL, TYPE = "all", "type:"
 
 
+def counts_runs(model: Any) -> bool:
+    """Whether runs of plain tags are spans to a tagger: where its own metric counts spans.
+
+    Not otherwise: runs of parts of speech, say, mean nothing.
+    """
+    from lossnet.data.tags import PLAIN
+
+    return bool(model.scheme_ == PLAIN and model.metric != "accuracy")
+
+
 def measure(model: Any, data: SequenceData, *, strict: bool = False) -> Measured:
     """Token accuracy; where tags mark spans, precision, recall and F1 of all and of each type.
 
@@ -24,18 +34,20 @@ def measure(model: Any, data: SequenceData, *, strict: bool = False) -> Measured
         data: sentences with tags.
         strict: count only spans that follow the scheme's rules, as seqeval's strict mode.
     """
-    from lossnet.data.tags import has_spans
+    from lossnet.data.tags import PLAIN, has_spans
     from lossnet.metrics import span_scores, token_accuracy
 
     assert data.tags is not None
     predicted = model.predict(data)
-    if not has_spans({*data.tag_names, *model.tags_}):
-        if strict:
-            raise SettingError(
-                "--strict counts spans, and these tags have no prefixes (B-, I-): leave it out"
-            )
+    prefixed = has_spans({*data.tag_names, *model.tags_})
+    if strict and not prefixed:
+        raise SettingError(
+            "--strict counts spans, and these tags have no prefixes (B-, I-): leave it out"
+        )
+    if not prefixed and not counts_runs(model):
         return {ALL: {"accuracy": token_accuracy(data.tags, predicted)}}
-    scores = span_scores(data.tags, predicted, mode="strict" if strict else "conlleval")
+    mode, scheme = "strict" if strict else "conlleval", None if prefixed else PLAIN
+    scores = span_scores(data.tags, predicted, mode=mode, scheme=scheme)
     overall = {
         "accuracy": scores.accuracy,
         "span-precision": scores.precision,

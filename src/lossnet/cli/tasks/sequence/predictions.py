@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lossnet.cli.tasks.sequence.layout import Layout
+from lossnet.cli.tasks.sequence.measure import counts_runs
 from lossnet.cli.tasks.sequence.rows import for_model
 from lossnet.cli.tasks.sequence.text import Known, Sentences
 
 if TYPE_CHECKING:
-    from lossnet.data import SequenceData
+    from lossnet.data import SequenceData, Span
 
 PROBABILITY = "probability"
 
@@ -33,25 +35,32 @@ def predicted(
     return tags, chosen
 
 
+def span_finder(model: Any) -> Callable[[list[str]], list[Span]] | None:
+    """What finds the spans in the tagger's tags; None where they mark none."""
+    from lossnet.data.tags import PLAIN, has_spans, spans
+
+    if has_spans(model.tags_):
+        return spans
+    return partial(spans, scheme=PLAIN) if counts_runs(model) else None
+
+
 def json_lines(
     sentences: Sentences,
     tags: list[list[str]],
     proba: list[list[float]] | None,
     *,
-    with_spans: bool,
+    find: Callable[[list[str]], list[Span]] | None,
 ) -> Iterator[str]:
-    """An object a row: tokens and tags, their probabilities and their spans where asked for."""
-    from lossnet.data import spans
-
+    """An object a row: tokens and tags; probabilities where given, spans where ``find`` is."""
     place = {row: k for k, row in enumerate(sentences.places)}
     for row in range(sentences.count):
         k = place.get(row)
         words, row_tags = ([], []) if k is None else (sentences.data.tokens[k], tags[k])
         line: dict[str, Any] = {"row": row, "tokens": words, "tags": row_tags}
-        if with_spans:
+        if find is not None:
             line["spans"] = [
                 {**span._asdict(), "text": " ".join(words[span.start : span.end])}
-                for span in spans(row_tags)
+                for span in find(row_tags)
             ]
         if proba is not None:
             line["probabilities"] = [] if k is None else [round(p, 6) for p in proba[k]]
