@@ -101,8 +101,8 @@ def check_crop(value: Any) -> None:
     """Raise unless ``value`` is "auto", None, a side or a height and a width."""
     if value is None or value == "auto":
         return
-    sides = value if isinstance(value, tuple | list) else (value,)
-    if len(sides) > 2 or not sides:
+    sides = value if isinstance(value, tuple | list) else (value, value)
+    if len(sides) != 2:
         raise SettingError(f"crop is {value!r}; give a side, a height and a width, 'auto' or None")
     for side in sides:
         if not isinstance(side, Integral):
@@ -129,25 +129,42 @@ def crop_of(crop: Any, size: tuple[int, int]) -> tuple[int, int]:
 
 
 def check_fits(
-    data: ImageData, *, channels: int, crop: tuple[int, int], classes: list[str]
+    data: ImageData,
+    *,
+    channels: int,
+    crop: tuple[int, int],
+    classes: list[str],
+    what: str | None = None,
 ) -> None:
-    """Raise unless a model of these channels, crops and classes can take the data."""
+    """Raise unless a model of these channels, crops and classes can take the data.
+
+    ``what`` is what errors call the data; its own name where None.
+    """
+    what = data.name if what is None else what
     if data.channels != channels:
         kinds = {1: "grey images (1 channel)", 3: "images of 3 channels"}
         came, wanted = (kinds.get(n, f"images of {n} channels") for n in (data.channels, channels))
-        raise DataError(f"{data.name} has {came} and the model takes {wanted}; convert them")
+        # (H, W, 3) reads as H grey images of W x 3.
+        single = data.channels == 1 and data.size[1] == channels
+        hint = "give a single image as image[None]" if single else "convert them"
+        raise DataError(f"{what} has {came} and the model takes {wanted}; {hint}")
     if data.size[0] < crop[0] or data.size[1] < crop[1]:
         raise DataError(
-            f"{data.name} has images of {data.size[0]} x {data.size[1]} and the model was trained "
+            f"{what} has images of {data.size[0]} x {data.size[1]} and the model was trained "
             f"on crops of {crop[0]} x {crop[1]}; give images as large, or train with a smaller crop"
         )
     if data.masks is not None:
-        named_classes(classes, data)
+        named_classes(classes, data, what)
 
 
-def named_classes(classes: Any, data: ImageData) -> list[str]:
-    """The classes' names; an error where a mask has one that was not declared."""
+def named_classes(classes: Any, data: ImageData, what: str | None = None) -> list[str]:
+    """The classes' names; an error where a mask has one that was not declared.
+
+    ``what`` is what errors call the data; its own name where None.
+    """
+    what = data.name if what is None else what
     if classes is None:
+        _check_gaps(data, what)
         classes = data.classes
     if isinstance(classes, str):
         raise SettingError(f"classes is {classes!r}; give their number, or a list of their names")
@@ -161,8 +178,21 @@ def named_classes(classes: Any, data: ImageData) -> list[str]:
     if data.masks.max() >= len(names):
         row = int(np.argmax((data.masks >= len(names)).any((1, 2))))
         raise DataError(
-            f"{data.name}: the mask of image {data.names[row]!r} has the class "
+            f"{what}: the mask of image {data.names[row]!r} has the class "
             f"{data.masks[row].max()}, and there are {len(names)}: {', '.join(names)} (numbered "
             "from 0); declare all classes, or correct the mask"
         )
     return names
+
+
+def _check_gaps(data: ImageData, what: str) -> None:
+    """Raise where masks use so few of the classes they ask for that others were meant."""
+    values = np.unique(np.asarray(data.masks)).tolist()
+    if data.classes > 2 and 2 * len(values) < data.classes:
+        listed = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
+        raise DataError(
+            f"{what}: the masks hold the values {listed} up to {values[-1]}, which would be "
+            f"{data.classes} classes: classes are numbered from 0 without gaps, and pixels to be "
+            f"ignored are not supported; renumber them, or declare classes={data.classes} if they "
+            "are meant"
+        )
