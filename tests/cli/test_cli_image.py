@@ -301,9 +301,12 @@ def test_a_mask_of_another_size_names_the_pair(lossnet: Run, tmp_path: Path) -> 
     assert result.code == 0, result.err
     assert lossnet("predict", out, data / "images" / "p00.png", "--out", tmp_path / "p").code == 0
     assert image.open(tmp_path / "p" / "p00.png").size == (16, 16)  # the picture's own
-    small = ["--size", "12x20", "--out", tmp_path / "q"]
+    small = ["--size", "12x24", "--out", tmp_path / "q"]
     assert lossnet("predict", out, data / "images", *small).code == 0
-    assert image.open(tmp_path / "q" / "p00.png").size == (20, 12)
+    assert image.open(tmp_path / "q" / "p00.png").size == (16, 16)
+    assert lossnet("predict", out, data / "images", *small[:3], tmp_path / "q.npz").code == 0
+    with np.load(tmp_path / "q.npz") as found:
+        assert found["masks"].shape == (20, 12, 24)  # what the model saw
     assert "'12x' is not a height and a width" in one_line(
         lossnet("describe", data, "--size", "12x")
     )
@@ -321,7 +324,7 @@ def test_a_class_never_declared(lossnet: Run, tmp_path: Path, segmenter: Path) -
     write_pairs(tmp_path / "two" / "train")
     write_pairs(tmp_path / "two" / "test", classes=3)
     message = one_line(lossnet("train", tmp_path / "two", "--out", out, *SMALL_IMAGES))
-    assert "has the class 2, and there are 2: 0, 1" in message
+    assert "the test part (two): the mask of image 'p00' has the class 2" in message
     assert not out.exists()
     result = lossnet(*train[:-1], "--classes", "5")
     assert "note: no training mask has the classes '3', '4'" in result.out
@@ -336,7 +339,8 @@ def test_a_grey_image_for_a_model_of_colours(
     assert wanted in one_line(lossnet("predict", segmenter, grey, *out))
     assert wanted in one_line(lossnet("predict", segmenter, grey / "images" / "p00.png", *out))
     assert wanted in one_line(lossnet("evaluate", segmenter, grey))
-    assert wanted in one_line(lossnet("train", pictures, "--test", grey, *out, *SMALL_IMAGES))
+    message = one_line(lossnet("train", pictures, "--test", grey, *out, *SMALL_IMAGES))
+    assert f"the test part (grey) {wanted}" in message
     assert not (tmp_path / "m").exists()
 
 
@@ -368,6 +372,19 @@ def test_a_damaged_picture_is_named_and_the_rest_kept(
     assert len(list((tmp_path / "p").iterdir())) == 9
     message = one_line(lossnet("predict", segmenter, broken, "--out", tmp_path / "q"))
     assert "p03.png cannot be read" in message
+
+
+def test_a_damaged_mask_keeps_no_picture_from_being_predicted(
+    lossnet: Run, tmp_path: Path, segmenter: Path
+) -> None:
+    data = write_pairs(tmp_path / "discs", 6)
+    (data / "masks" / "p03.png").write_bytes(b"no picture")
+    result = lossnet("predict", segmenter, data, "--out", tmp_path / "p")
+    assert (result.code, result.err) == (0, "")
+    assert len(list((tmp_path / "p").iterdir())) == 6
+    # A part is cut as in training, where the pair is left out.
+    result = lossnet("predict", segmenter, data, "--split", "test", "--out", tmp_path / "q")
+    assert "p03.png cannot be read" in result.err
 
 
 def test_other_bad_data(lossnet: Run, tmp_path: Path, segmenter: Path, pictures: Path) -> None:

@@ -88,7 +88,8 @@ class Images:
         from lossnet.cli.tasks.image.parts import read
         from lossnet.data.image_folders import joined_images
 
-        data = replace(joined_images(read(args.unlabelled, args.size)), masks=None)
+        data = joined_images(read(args.unlabelled, args.size, with_masks=False))
+        data = replace(data, masks=None)  # arrays bring theirs along
         return Rows(data, len(data), "all", data.notes)
 
     def count(self, data: Any) -> int:

@@ -30,11 +30,13 @@ class SegmentedParts(ImageSplits):
         return names_of(self.classes, self.train)
 
 
-def read(source: str, size: tuple[int, int] | None) -> dict[str, ImageData]:
+def read(
+    source: str, size: tuple[int, int] | None, *, with_masks: bool = True
+) -> dict[str, ImageData]:
     """The parts by name, or all data under the empty one; damaged pictures are in the notes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DamagedImageWarning)
-        return load_image_parts(source, size=size)
+        return load_image_parts(source, size=size, with_masks=with_masks)
 
 
 def load_parts(args: argparse.Namespace) -> SegmentedParts:
@@ -80,8 +82,9 @@ def check_parts(model: Any, splits: ImageSplits) -> None:
 
     train = splits.train
     classes, crop = named_classes(model.classes, train), crop_of(model.crop, train.size)
-    for _, data in splits.parts():
-        check_fits(data, channels=train.channels, crop=crop, classes=classes)
+    for part, data in splits.parts():
+        what = f"the {part} part ({data.name})"
+        check_fits(data, channels=train.channels, crop=crop, classes=classes, what=what)
 
 
 def names_of(classes: int | list[str] | None, data: ImageData) -> list[str]:

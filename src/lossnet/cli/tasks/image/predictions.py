@@ -32,15 +32,15 @@ def check_proba(args: argparse.Namespace) -> None:
 def write(model: Any, data: ImageData, args: argparse.Namespace) -> None:
     """Write the masks to ``args.out``, whole or not at all.
 
-    A folder gets a PNG file for each image, named after it and of its own size; with ``--size``,
-    of that size. An .npz file has ``masks`` (n, H, W),
-    ``names``, ``classes`` and with ``--proba`` ``probabilities``, as ``predict_proba`` gives them.
+    A folder gets a PNG file for each image, named after it and of its own size. An .npz file has
+    ``masks`` (n, H, W), at the size the model saw, ``names``, ``classes`` and with ``--proba``
+    ``probabilities``, as ``predict_proba`` gives them.
     """
     if Path(args.out).suffix.lower() != ".npz" or Path(args.out).is_dir():
         masks = model.predict(data)
         # A mask of the picture a user has, also where the model saw it smaller.
-        sizes = data.sizes if args.size is None else None
-        write_folder(args.out, partial(_write_masks, masks=masks, names=data.names, sizes=sizes))
+        write = partial(_write_masks, masks=masks, names=data.names, sizes=data.sizes)
+        write_folder(args.out, write)
         return
     proba = model.predict_proba(data)
     arrays = {

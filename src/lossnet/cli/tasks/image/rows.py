@@ -43,17 +43,22 @@ def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
 
 def load_unlabelled(args: argparse.Namespace, known: Known) -> Rows:
     """The images to predict, whether or not there are masks."""
-    data = _chosen(_read(args, known), args.split, args.data)
+    # A damaged mask is no reason to leave its picture out, save where a part is to be cut just as
+    # training cut it.
+    parts = _read(args, known, with_masks=args.split != "all")
+    data = _chosen(parts, args.split, args.data)
     return Rows(data, len(data), args.split, data.notes)
 
 
-def _read(args: argparse.Namespace, known: Known) -> dict[str, ImageData]:
+def _read(
+    args: argparse.Namespace, known: Known, *, with_masks: bool = True
+) -> dict[str, ImageData]:
     """The parts, pictures resized as the options tell or as in training; arrays as they are."""
     size = args.size
     path = Path(args.data).expanduser()
     if size is None and (is_picture(path) or path.is_dir()):
         size = known.size
-    return read(args.data, size)
+    return read(args.data, size, with_masks=with_masks)
 
 
 def _own_split(parts: dict[str, ImageData], known: Known) -> str:
