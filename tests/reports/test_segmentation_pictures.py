@@ -100,6 +100,8 @@ def test_bad_input(tmp_path) -> None:
         draw_segmentation(IMAGES, masks, {"a": masks[1:]}, path)
     with pytest.raises(DataError, match=r"frames have shape \(9, 6, 8\)"):
         draw_refinement_frames(IMAGES, masks, masks, path)
+    with pytest.raises(DataError, match="truths is None; give the true masks"):
+        draw_segmentation(IMAGES, None, {"a": masks}, path)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="predictions is a ndarray; give the masks under a name"):
         draw_segmentation(IMAGES, masks, masks, path)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match=r"classes is \['a', 'b'\]; give their number"):

@@ -48,8 +48,7 @@ def draw_segmentation(
         best: how many of the images of highest IoU, the highest last.
         title: above the picture.
     """
-    check_classes(classes)
-    data = ImageData(images, truths)  # type: ignore[arg-type]
+    data, true = _checked(images, truths, classes)
     if not isinstance(predictions, Mapping):
         raise DataError(
             f"predictions is a {type(predictions).__name__}; give the masks under a name, "
@@ -60,11 +59,11 @@ def draw_segmentation(
     by = list(predictions)[-1] if by is None else by
     if by not in predictions:
         raise unknown("method", by, predictions)
-    ious = {name: image_ious(data.masks, masks, classes) for name, masks in predictions.items()}
+    ious = {name: image_ious(true, masks, classes) for name, masks in predictions.items()}
     shown = worst_and_best(ious[by], worst=worst, best=best)
     columns: list[tuple[str, Any, Any]] = [
         ("image", _pictures(data), None),
-        ("truth", _coloured(data.masks, classes), None),
+        ("truth", _coloured(true, classes), None),
     ]
     columns += [
         (name, _coloured(masks, classes), ious[name]) for name, masks in predictions.items()
@@ -102,8 +101,8 @@ def draw_refinement_frames(
         classes: how many classes there are.
         title: above the picture.
     """
-    check_classes(classes)
-    data, values = ImageData(images, truths), np.asarray(frames)  # type: ignore[arg-type]
+    data, true = _checked(images, truths, classes)
+    values = np.asarray(frames)
     expected = (len(data), *data.size) + (() if classes == 2 else (classes,))
     if values.shape[1:] != expected or not len(values):
         raise DataError(
@@ -119,10 +118,19 @@ def draw_refinement_frames(
     columns: list[tuple[str, Any, Any]] = [("image", _pictures(data), None)]
     for step in steps:
         masks = values[step] >= 0.5 if classes == 2 else values[step].argmax(-1)
-        ious = image_ious(data.masks, masks, classes)
+        ious = image_ious(true, masks, classes)
         columns.append((f"step {step}", _blended(values[step], classes), ious))
-    columns.append(("truth", _coloured(data.masks, classes), None))
+    columns.append(("truth", _coloured(true, classes), None))
     return _grid(columns, range(len(data)), path, title)
+
+
+def _checked(images: ArrayLike, truths: ArrayLike, classes: int) -> tuple[ImageData, ArrayLike]:
+    """The images, and their masks as numbers of classes."""
+    check_classes(classes)
+    data = ImageData(images, truths)  # type: ignore[arg-type]
+    if data.masks is None:
+        raise DataError("truths is None; give the true masks (n, H, W)")
+    return data, data.masks
 
 
 def _grid(
