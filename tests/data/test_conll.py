@@ -189,6 +189,14 @@ def test_subsets_and_checksums(write) -> None:
         data.subset([True])
 
 
+def test_the_repr_is_short(write) -> None:
+    data = read_conll(write("ner.conll", NER), columns=["pos", "chunk"])
+    assert repr(data) == ("SequenceData('ner', 3 sentences, 5 tokens, tagged, columns pos, chunk)")
+    assert (
+        repr(SequenceData([["a"]])) == "SequenceData('data', 1 sentences, 1 tokens, without tags)"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [

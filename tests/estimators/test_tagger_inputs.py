@@ -8,8 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from lossnet import SequenceTagger
-from lossnet.data import SequenceData
-from lossnet.data.vectors import WordVectors, read_vectors
+from lossnet.data import SequenceData, WordVectors
 from lossnet.errors import DataError, SettingError
 from lossnet.metrics import token_accuracy
 
@@ -63,9 +62,9 @@ BAD = {
         lambda: tagger().fit(SENTENCES, TAGS, validation_data=SENTENCES),
         r"validation_data is a list; give \(sentences, tags\)",
     ),
-    "vectors with NaN": (
-        lambda: WordVectors(["a", "b"], np.array([[1, 2], [np.nan, 1]])),
-        "the vector of 'b' holds NaN",
+    "columns without names": (
+        lambda: tagger().fit(SENTENCES, TAGS, columns=[TAGS]),
+        "columns is a list; give a dict of columns by name",
     ),
 }
 
@@ -93,12 +92,6 @@ def test_bad_vectors_name_their_line(case, tmp_path) -> None:
     path.write_bytes(content)
     with pytest.raises(DataError, match=message):
         tagger(vectors=path).fit(SENTENCES, TAGS)
-
-
-def test_vectors_of_words_with_odd_line_breaks_are_read(tmp_path) -> None:
-    path = tmp_path / "vectors.txt"
-    path.write_text("a\x85b 1 2\nc\u2028 3 4\n", encoding="utf-8")
-    assert read_vectors(path).words == ["a\x85b", "c\u2028"]
 
 
 @pytest.mark.parametrize(
@@ -262,3 +255,17 @@ def test_an_unknown_metric_to_score_is_named() -> None:
     model = tagger().fit(SENTENCES, TAGS).set_params(metric="bad")
     with pytest.raises(SettingError, match="unknown metric 'bad'"):
         model.score(SENTENCES, TAGS)
+
+
+def test_vectors_that_are_neither_file_nor_vectors_are_refused() -> None:
+    with pytest.raises(SettingError, match="vectors is a dict; give a file, lossnet.data.WordV"):
+        tagger(vectors={"Ann": [1.0]}).fit(SENTENCES, TAGS)
+
+
+def test_a_fit_goes_on_with_the_same_vectors_only(tmp_path) -> None:
+    first, second = (WordVectors(["Ann"], [[number]]) for number in (1.0, 2.0))
+    options = {"checkpoint": tmp_path / "fit.pt", "resume_from_checkpoint": True}
+    tagger(vectors=first).fit(SENTENCES, TAGS, checkpoint=tmp_path / "fit.pt")
+    tagger(vectors=first).fit(SENTENCES, TAGS, **options)
+    with pytest.raises(DataError, match="made with other settings"):
+        tagger(vectors=second).fit(SENTENCES, TAGS, **options)

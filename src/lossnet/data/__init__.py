@@ -2,7 +2,8 @@
 
 :func:`load` and :func:`load_splits` take a file, a folder or a built-in name;
 :func:`load_sequences` and :func:`load_sequence_splits` read tagged sentences,
-:func:`load_images` and :func:`load_image_splits` images and their masks.
+:func:`load_images` and :func:`load_image_splits` images and their masks, and
+:func:`read_vectors` word vectors.
 """
 
 from lossnet.data.builtin import BUILTIN
@@ -19,6 +20,7 @@ from lossnet.data.sequence_folders import SequenceSplits, load_sequence_splits, 
 from lossnet.data.sequences import SequenceData
 from lossnet.data.splits import Splits
 from lossnet.data.tags import Span, detect_scheme, from_spans, spans, to_scheme
+from lossnet.data.vectors import WordVectors, read_vectors
 
 __all__ = [
     "BUILTIN",
@@ -33,6 +35,7 @@ __all__ = [
     "SequenceSplits",
     "Span",
     "Splits",
+    "WordVectors",
     "contradicts",
     "detect_scheme",
     "digits_attributes",
@@ -48,6 +51,7 @@ __all__ = [
     "load_splits",
     "read_conll",
     "read_references",
+    "read_vectors",
     "spans",
     "to_scheme",
     "tokenise_reference",

@@ -15,7 +15,7 @@ from lossnet.errors import DataError
 Words = list[list[str]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SequenceData:
     """Sentences, the tag of each token, and what else is known of it.
 
@@ -56,6 +56,12 @@ class SequenceData:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    def __repr__(self) -> str:
+        counts = f"{len(self)} sentences, {self.n_tokens} tokens"
+        tagged = "without tags" if self.tags is None else "tagged"
+        columns = f", columns {', '.join(self.columns)}" if self.columns else ""
+        return f"SequenceData({self.name!r}, {counts}, {tagged}{columns})"
 
     @property
     def n_tokens(self) -> int:

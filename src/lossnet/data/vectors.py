@@ -2,80 +2,137 @@
 
 from __future__ import annotations
 
+import hashlib
 import zipfile
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from lossnet.data.utf8 import utf8_text
+from lossnet.data.text import read_bytes
+from lossnet.data.utf8 import decoded
 from lossnet.errors import DataError
 
+_ZIP = b"PK\x03\x04"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class WordVectors:
     """Words and their vectors, row by row.
 
-    Attributes:
+    Args:
         words: the words, each once.
-        vectors: ``(number, width)`` float32.
+        vectors: ``(number, width)``, kept as float32.
+
+    >>> WordVectors(["Rome", "Oslo"], [[0.1, 0.4], [0.2, 0.3]])
+    WordVectors(2 words, width 2)
     """
 
     words: list[str]
     vectors: np.ndarray
 
     def __post_init__(self) -> None:
-        if self.vectors.ndim != 2 or len(self.words) != len(self.vectors):
+        words, vectors = _listed(self.words), _floats(self.vectors)
+        if vectors.ndim != 2 or len(words) != len(vectors) or not vectors.size:
             raise DataError(
-                f"{len(self.words)} words and vectors of shape {self.vectors.shape}; give one row "
-                "a word"
+                f"{len(words)} words and vectors of shape {vectors.shape}; give one row a word"
             )
-        finite = np.isfinite(self.vectors).all(axis=1)
+        finite = np.isfinite(vectors).all(axis=1)
         if not finite.all():
-            word = self.words[int(finite.argmin())]
+            word = words[int(finite.argmin())]
             raise DataError(f"the vector of {word!r} holds NaN or infinity; remove it")
+        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "vectors", vectors)
+
+    def __repr__(self) -> str:
+        number, width = self.vectors.shape
+        return f"WordVectors({number} words, width {width})"
+
+    def checksum(self) -> str:
+        """SHA-256, in hex, of words and vectors."""
+        found = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass"))
+        found.update(np.ascontiguousarray(self.vectors))
+        return found.hexdigest()
 
 
 def read_vectors(path: str | Path) -> WordVectors:
     """Word vectors of a file, its format found from its contents.
 
     - ``.npz`` with arrays ``words`` and ``vectors``;
-    - GloVe text: a word and its numbers a line;
+    - GloVe text: a word and its numbers a line; a word after the first may hold spaces;
     - word2vec text or binary: the same after a first line with number and width.
+
+    Text and binary files may be packed (``.gz``).
     """
     path = Path(path)
     if not path.is_file():
         raise DataError(f"there is no file of word vectors at {path}")
     if zipfile.is_zipfile(path):
         return _npz(path)
-    content = path.read_bytes()
+    content = read_bytes(path)
     if not content.strip():
         raise DataError(f"{path} is empty; expected word vectors")
-    head = content.split(b"\n", 1)[0].split()
+    if content.startswith(_ZIP) or path.suffix.lower() == ".npz":
+        raise DataError(f"{path} is not a whole npz file; it may be truncated: fetch it again")
+    first, _, rest = content.partition(b"\n")
+    head = first.split()
     if len(head) == 2 and all(part.isdigit() for part in head):
-        number, width = int(head[0]), int(head[1])
-        rest = content.split(b"\n", 1)[1]
-        try:
-            return _text(rest.decode("utf-8"), path, first=2, width=width, number=number)
-        except UnicodeDecodeError:
-            return _binary(rest, path, number, width)
-        except DataError as wrong:  # small numbers can be UTF-8 by accident
-            try:
-                return _binary(rest, path, number, width)
-            except DataError:
-                raise wrong from None
-    return _text(utf8_text(path), path, first=1)
+        return _word2vec(rest, path, int(head[0]), int(head[1]))
+    return _text(decoded(content, str(path)), path, first=1)
+
+
+def _listed(words: Any) -> list[str]:
+    if isinstance(words, str) or not isinstance(words, Sequence | np.ndarray):
+        raise DataError(f"words is {words!r}; give a list of strings, one for each vector")
+    for k, word in enumerate(words):
+        if not isinstance(word, str):
+            raise DataError(f"word {k} (counted from 0) is {word!r}; expected a string")
+    return [str(word) for word in words]  # numpy's strings among them
+
+
+def _floats(vectors: Any) -> np.ndarray:
+    try:
+        return np.asarray(vectors, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"vectors cannot be made an array of numbers ({error}); give one row a word, all of "
+            "one width"
+        ) from error
 
 
 def _npz(path: Path) -> WordVectors:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             words, vectors = arrays["words"], arrays["vectors"]
-    except (KeyError, ValueError, OSError, zipfile.BadZipFile) as error:
+    except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(
             f"{path} holds no word vectors ({error}); expected arrays 'words' and 'vectors'"
         ) from error
-    return WordVectors([str(word) for word in words], vectors.astype(np.float32))
+    if words.dtype.kind == "S":
+        try:
+            words = np.char.decode(words, "utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}: the bytes of a word are not UTF-8 ({error})") from error
+    try:
+        return WordVectors(words, vectors)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def _word2vec(content: bytes, path: Path, number: int, width: int) -> WordVectors:
+    """What follows the first line of a word2vec file, text or binary."""
+    try:
+        return _text(content.decode("utf-8"), path, first=2, width=width, number=number)
+    except UnicodeDecodeError:
+        return _binary(content, path, number, width)
+    except DataError as wrong:  # small numbers can be UTF-8 by accident
+        try:
+            return _binary(content, path, number, width)
+        except DataError:
+            raise wrong from None
 
 
 def _text(
@@ -85,24 +142,43 @@ def _text(
     for line, content in enumerate(text.split("\n"), start=first):
         if not content.strip():
             continue
-        word, *numbers = content.rstrip().split(" ")
-        width = len(numbers) if width is None else width
-        if len(numbers) != width or not width:
-            raise DataError(
-                f"{path}, line {line}: {len(numbers)} numbers after {word!r}; expected {width}"
-            )
+        place = f"{path}, line {line}"
+        fields = content.rstrip().split(" ")
+        width = len(fields) - 1 if width is None else width
+        word, numbers = _word_and_numbers(fields, width, place)
         try:
             rows.append(np.array(numbers, dtype=np.float32))
         except ValueError as error:
-            raise DataError(f"{path}, line {line}: {error}; expected numbers") from error
+            raise DataError(f"{place}: {error}; expected numbers") from error
         if not np.isfinite(rows[-1]).all():
-            raise DataError(
-                f"{path}, line {line}: the vector of {word!r} holds NaN or infinity; remove it"
-            )
+            raise DataError(f"{place}: the vector of {word!r} holds NaN or infinity; remove it")
         words.append(word)
-    if number is not None and len(words) != number:
+    if number is not None and len(words) > number:
+        raise DataError(
+            f"{path} has {len(words)} lines of words, more than the {number} that its header "
+            "tells; correct the header, or remove it"
+        )
+    if number is not None and len(words) < number:
         raise DataError(f"{path} holds {len(words)} words and says {number}; it may be truncated")
+    if not rows:
+        raise DataError(f"{path} holds no words")
     return WordVectors(words, np.stack(rows))
+
+
+def _word_and_numbers(fields: list[str], width: int, place: str) -> tuple[str, list[str]]:
+    """The last ``width`` fields, and the word before them, which may hold spaces."""
+    split = len(fields) - width
+    # A number before the last ones is one number too many rather than part of a word.
+    if not width or split < 1 or any(_is_number(field) for field in fields[1:split]):
+        raise DataError(f"{place}: {len(fields) - 1} numbers after {fields[0]!r}; expected {width}")
+    return " ".join(fields[:split]), fields[split:]
+
+
+def _is_number(field: str) -> bool:
+    try:
+        return bool(np.isfinite(float(field)))
+    except ValueError:
+        return False
 
 
 def _binary(content: bytes, path: Path, number: int, width: int) -> WordVectors:

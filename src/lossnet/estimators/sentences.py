@@ -20,6 +20,11 @@ def sentences_of(
     sentences: Any, tags: Any = None, *, columns: Columns | None = None, tagged: bool = True
 ) -> SequenceData:
     """Sentences as given in memory, or of a file; ``tagged`` says that its last column is tags."""
+    if columns is not None and not isinstance(columns, Mapping):
+        raise DataError(
+            f"columns is a {type(columns).__name__}; give a dict of columns by name, such as "
+            "{'pos': [['N', 'V'], ...]}"
+        )
     whole = isinstance(sentences, SequenceData | str | Path)
     if whole and (tags is not None or columns):
         raise DataError(

@@ -190,6 +190,11 @@ class SequenceTagger(LossnetEstimator):
         check_share("dropout", self.dropout)
         if self.energy_dropout is not None:
             check_share("energy_dropout", self.energy_dropout)
+        if not isinstance(self.vectors, str | Path | WordVectors | None):
+            raise SettingError(
+                f"vectors is a {type(self.vectors).__name__}; give a file, "
+                "lossnet.data.WordVectors(words, vectors) or None"
+            )
         if self.global_energy is not None:
             check_choice("global_energy", self.global_energy, GLOBAL_ENERGIES)
             if isinstance(method.predict, Minimiser):
@@ -247,6 +252,8 @@ class SequenceTagger(LossnetEstimator):
             seed = self._seed()
             data, held_out = self._split(data, validation_data, seed)
             vectors = self._vectors()
+            # Of a file the settings hold the name.
+            given = self.vectors if isinstance(self.vectors, WordVectors) else None
             spare = None if unlabelled is None else replace(sentences_of(unlabelled), tags=None)
             others = [] if spare is None else spare.tokens
             if held_out is not None and any(p.rows == "validation" for p in method.phases):
@@ -279,7 +286,7 @@ class SequenceTagger(LossnetEstimator):
                 score=score,
                 seed=seed,
                 data_digest=" ".join(
-                    part.checksum() for part in (data, held_out, spare) if part is not None
+                    part.checksum() for part in (data, held_out, spare, given) if part is not None
                 ),
                 checkpoint=checkpoint,
                 resume_from_checkpoint=resume_from_checkpoint,
