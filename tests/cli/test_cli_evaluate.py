@@ -111,6 +111,10 @@ def test_predictions(lossnet: Run, model: Path, trained_on: Path, tmp_path: Path
     head, *rows = list(csv.reader(table.read_text().splitlines()))
     assert head == ["row", "label:sun", "label:rain"]
     assert np.array_equal(np.array(rows, dtype=int)[:, 1:], predicted)
+    written = table.read_text()
+    message = one_line(lossnet("predict", model, table, "--out", table))
+    assert "is DATA itself; give another file" in message
+    assert table.read_text() == written
     assert ".jsonl or a .csv" in one_line(lossnet("predict", model, trained_on, "--out", "p.txt"))
     blocked = lossnet("predict", model, trained_on, "--out", trained_on / "p.csv")
     assert "cannot write" in one_line(blocked)

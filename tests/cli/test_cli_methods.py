@@ -30,6 +30,16 @@ def test_one_method_with_its_parameters(lossnet: Run, name: str) -> None:
     assert "Eq." in text
 
 
+def test_defaults_that_a_task_sets_otherwise(lossnet: Run) -> None:
+    lines = lossnet("methods", "infnet-plus").out.splitlines()
+    (own,) = [line for line in lines if line.startswith("for ")]
+    assert own == (
+        "for sequence data: energy_weight 0.3, augmented_xent_weight 0.0, energy_lr 0.001"
+    )
+    assert "for image data: cost pixel-iou, " in lossnet("methods", "alen").out
+    assert "for " not in lossnet("methods", "cross-entropy").out.split("(--set")[1]
+
+
 def test_describe(lossnet: Run, tmp_path: Path) -> None:
     Y = np.array([[1, 1, 0]] * 10 + [[0, 0, 1]] * 30)
     path = tmp_path / "toy.npz"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from lossnet import ImageSegmenter
 from lossnet.data import ImageData
@@ -403,3 +404,9 @@ def test_pixel_defaults_are_parameters_that_differ_from_the_recipes() -> None:
     assert segmenter("infnet").resolved_method_params() == defaults("infnet")
     dvn = segmenter("dvn").resolved_method_params()
     assert dvn == defaults("dvn") | {"cost": "pixel-iou"}
+
+
+@pytest.mark.parametrize("call", ["predict", "predict_proba", "refinement_path", "score"])
+def test_not_fitted(call) -> None:
+    with pytest.raises(NotFittedError):
+        getattr(segmenter("alen"), call)(TRAIN[2].images)

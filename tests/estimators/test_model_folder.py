@@ -24,6 +24,18 @@ def same(a, b, X) -> None:
     assert a.predict(X).dtype == b.predict(X).dtype
 
 
+def test_parameters_changed_since_fit_are_not_saved(classifier, data, tmp_path) -> None:
+    model = classifier("seal-nce", hidden=(4,), max_epochs=1).fit(*data)
+    for changed in ({"hidden": (5,)}, {"method": "cross-entropy"}):
+        before = model.get_params(deep=False)
+        with pytest.raises(SettingError, match="fitted with other parameters than the estimator"):
+            model.set_params(**changed).save(tmp_path / "model")
+        assert not (tmp_path / "model").exists()
+        model.set_params(**before)
+    model.set_params(refine="net", verbose=0, max_epochs=7)  # the nets are what they were
+    same(model, MultiLabelClassifier.load(model.save(tmp_path / "model")), data[0])
+
+
 def the_file(folder, name):
     (path,) = folder.glob(f"{name}-*")
     return path

@@ -61,6 +61,22 @@ def test_stops_after_patience_and_restores_the_best_weights() -> None:
     assert recorder.ended == 1
 
 
+def test_epochs_before_the_first_hit_count_for_nothing() -> None:
+    recorder = Recorder()
+    settings = {"patience": 2, "max_epochs": 20, "callbacks": [recorder]}
+    trainer = make_trainer(
+        build("cross-entropy"), score=scripted([0.0] * 6 + [0.3, 0.2]), **settings
+    )
+    assert [row["metric"] for row in trainer.run()] == [0.0] * 6 + [0.3, 0.2, 0.2]
+    assert same(weights(trainer)["task"], recorder.weights[6]["task"])
+    # Without any hit the last weights are kept, not those of the first epoch.
+    recorder = Recorder()
+    settings |= {"max_epochs": 5, "callbacks": [recorder]}
+    trainer = make_trainer(build("cross-entropy"), score=scripted([0.0]), **settings)
+    assert len(trainer.run()) == 5
+    assert same(weights(trainer)["task"], recorder.weights[-1]["task"])
+
+
 def test_every_trained_net_is_restored() -> None:
     recorder = Recorder()
     trainer = make_trainer(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lossnet.method import Method
@@ -53,8 +53,22 @@ def _one(name: str) -> str:
             "",
             "parameters and their defaults (--set method.NAME=VALUE):",
             *(f"  {key.ljust(width)}  {value}" for key, value in parameters.items()),
+            *_by_task(name, parameters),
         ]
     )
+
+
+def _by_task(name: str, parameters: dict[str, Any]) -> list[str]:
+    """A line for each task that sets some of a method's parameters otherwise."""
+    from lossnet.cli.tasks import tasks
+
+    lines = []
+    for task in tasks():
+        own = task.estimator()(name).resolved_method_params()
+        other = [f"{key} {value}" for key, value in own.items() if value != parameters[key]]
+        if other and name in task.methods():
+            lines.append(f"for {task.name} data: {', '.join(other)}")
+    return ["", *lines] if lines else []
 
 
 def _steps(method: Method) -> str:

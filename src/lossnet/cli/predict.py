@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
     task, model, known = load_model(args.model)
     check_options(args, task, args.model)
-    _check_out(task, args.out)
+    _check_out(task, args.out, args.data)
     if args.refine is not None:
         model.set_params(refine=args.refine)
         model._proposal()
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check_out(task: Task, out: str | None) -> None:
+def _check_out(task: Task, out: str | None, data: str) -> None:
     """Raise where predictions cannot go to ``out``."""
     places = " or ".join(f"a {kind or 'folder'}" for kind in task.outputs) + " file"
     if out is None:
@@ -75,6 +75,8 @@ def _check_out(task: Task, out: str | None) -> None:
             raise SettingError(f"--out is missing: predictions go to {places}")
         return
     path = Path(out)
+    if path.exists() and Path(data).exists() and path.samefile(data):
+        raise SettingError(f"--out {out} is DATA itself; give another file")
     is_folder = path.is_dir() or out.endswith(os.sep)
     kind = "" if is_folder else path.suffix.lower()
     if kind not in task.outputs:

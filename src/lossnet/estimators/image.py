@@ -416,7 +416,8 @@ class ImageSegmenter(LossnetEstimator):
 
         Methods that predict by descending on the energy give relaxed outputs.
         """
-        return self._outputs(self._proposal(), self._unseen(images), average=self.average)
+        data = self._unseen(images)
+        return self._outputs(self._proposal(), data, average=self.average)
 
     def predict(self, images: Any) -> np.ndarray:
         """The class of every pixel, ``(n, H, W)``."""

@@ -26,6 +26,7 @@ def save(model: LossnetEstimator, path: str | Path, *, keep_energy: bool) -> Pat
     """Write a fitted estimator's folder."""
     used = model._proposal().nets | model.method_.predict.nets
     kept = [name for name in sorted(model.nets_) if keep_energy or name in used]
+    _check_unchanged(model, kept)
     tensors, facts = model._pack()
     for name in kept:
         tensors |= {f"net/{name}/{k}": v for k, v in model.nets_[name].state_dict().items()}
@@ -48,6 +49,21 @@ def save(model: LossnetEstimator, path: str | Path, *, keep_energy: bool) -> Pat
         HISTORY: json_bytes(model.history_),
     }
     return write_model(path, config, contents)
+
+
+def _check_unchanged(model: LossnetEstimator, kept: list[str]) -> None:
+    """Raise where the parameters, changed since ``fit``, no longer describe the fitted nets."""
+    fresh = model._build_nets(kept) if model._assembled().nets == model.method_.nets else {}
+    for name in kept:
+        if name not in fresh or _shapes(fresh[name]) != _shapes(model.nets_[name]):
+            raise SettingError(
+                f"the net {name!r} was fitted with other parameters than the estimator has now; "
+                "set them back or fit again, then save"
+            )
+
+
+def _shapes(net: nn.Module) -> dict[str, tuple[int, ...]]:
+    return {key: tuple(tensor.shape) for key, tensor in net.state_dict().items()}
 
 
 def load(cls: type[E], path: str | Path, replace: dict[str, Any]) -> E:

@@ -243,7 +243,10 @@ class Trainer:
                 f"the validation {self.phase.monitor} became nan (phase {self.phase.name!r}, "
                 f"epoch {self.epoch}), so early stopping cannot go by it"
             )
-        if self.best is None or value > self.best:
+        # F1 of spans and IoU are 0 until the first hit: of such epochs the last has learnt most,
+        # and they are no reason to stop or to slow down.
+        waiting = self.phase.monitor == "metric" and value == self.best == 0.0
+        if self.best is None or value > self.best or waiting:
             self.best, self.epochs_since_best = value, 0
             self.best_weights = {
                 name: {key: tensor.clone() for key, tensor in self.nets[name].state_dict().items()}
