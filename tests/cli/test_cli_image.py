@@ -344,6 +344,20 @@ def test_a_grey_image_for_a_model_of_colours(
     assert not (tmp_path / "m").exists()
 
 
+def test_images_scaled_otherwise_than_in_training(
+    lossnet: Run, tmp_path: Path, segmenter: Path
+) -> None:
+    images, masks = discs(4)
+    np.savez(tmp_path / "a.npz", images=images.astype(np.int64), masks=masks)
+    told = "note: a: channel "
+    for out in ("m", "m.npz"):
+        result = lossnet("predict", segmenter, tmp_path / "a.npz", "--out", tmp_path / out)
+        assert (result.code, result.err.count(told)) == (0, 1)
+    assert lossnet("evaluate", segmenter, tmp_path / "a.npz").err.count(told) == 1
+    np.savez(tmp_path / "a.npz", images=images, masks=masks)
+    assert told not in lossnet("evaluate", segmenter, tmp_path / "a.npz").err
+
+
 def test_one_pixel_images(lossnet: Run, tmp_path: Path, segmenter: Path) -> None:
     images, masks = discs(8)
     np.savez(tmp_path / "a.npz", images=images[:, :1, :1], masks=masks[:, 8:9, 8:9])

@@ -5,7 +5,8 @@ import pytest
 
 from lossnet.data import ImageData
 from lossnet.errors import DataError, SettingError
-from lossnet.estimators.pixels import check_crop, check_fits, named_classes
+from lossnet.estimators.inputs import Standardiser
+from lossnet.estimators.pixels import check_crop, check_fits, far_from_training, named_classes
 
 IMAGES = np.zeros((2, 4, 6, 3), np.uint8)
 MODEL = {"channels": 3, "crop": (3, 3), "classes": ["0", "1"]}
@@ -56,3 +57,16 @@ def test_errors_name_the_data() -> None:
 def test_a_single_image_in_colours() -> None:
     with pytest.raises(DataError, match=r"takes images of 3 channels; .* as image\[None\]"):
         check_fits(ImageData(IMAGES[0]), **MODEL)
+
+
+def test_images_scaled_otherwise_than_in_training() -> None:
+    values = np.random.default_rng(0).integers(0, 256, (4, 4, 6, 3), dtype=np.uint8)
+    trained = Standardiser.of(ImageData(values).floats().reshape(-1, 3), True)
+    for good in (values, values / 255.0, IMAGES):
+        assert far_from_training(ImageData(good), trained) is None
+    for bad in (values.astype(int), values.astype(float)):
+        message = far_from_training(ImageData(bad), trained)
+        assert message is not None
+        assert "uint8 images count as 0 to 1 and other numbers as they are" in message
+        assert far_from_training(ImageData(bad), None) is None
+        assert far_from_training(ImageData(bad[..., 0]), trained) is None

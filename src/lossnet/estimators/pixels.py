@@ -13,6 +13,7 @@ from torch import nn
 from lossnet.data.images import ImageData
 from lossnet.energies import ConvolutionalCritic, Energy, ScoreMap
 from lossnet.errors import DataError, SettingError
+from lossnet.estimators.inputs import Standardiser
 from lossnet.estimators.settings import check_choice, check_whole
 from lossnet.nets import FCN, UNet
 
@@ -75,6 +76,8 @@ ENERGIES: dict[str, Callable[..., Energy]] = {
 }
 
 
+#: Deviations from the training images' mean beyond which a channel was scaled otherwise.
+FAR = 30.0
 #: Energies that are a mean over pixels.
 MAPS = ("score-map", "unet-map")
 
@@ -155,6 +158,22 @@ def check_fits(
         )
     if data.masks is not None:
         named_classes(classes, data, what)
+
+
+def far_from_training(data: ImageData, standardiser: Standardiser | None) -> str | None:
+    """What to tell where the images are scaled otherwise than those of training, else None."""
+    if standardiser is None or len(standardiser.mean) != data.channels:
+        return None  # of other channels check_fits tells
+    means = data.floats().mean((0, 1, 2), dtype=np.float64)
+    distance = np.abs(means - standardiser.mean) / standardiser.scale
+    channel = int(distance.argmax())
+    if distance[channel] <= FAR:
+        return None
+    return (
+        f"{data.name}: channel {channel} has a mean of {means[channel]:.4g}, and in training "
+        f"{standardiser.mean[channel]:.4g} with a deviation of {standardiser.scale[channel]:.4g}; "
+        "uint8 images count as 0 to 1 and other numbers as they are: give images as in training"
+    )
 
 
 def named_classes(classes: Any, data: ImageData, what: str | None = None) -> list[str]:
