@@ -227,3 +227,20 @@ def test_describe(lossnet: Run, tmp_path: Path) -> None:
     plain = lossnet("describe", folder, "--tag-column", "1", "--columns", "none").out
     assert "2, without prefixes" in plain
     assert "spans" not in plain
+
+
+def test_conllu_is_read_without_options(lossnet: Run, tmp_path: Path) -> None:
+    rest = "\t_" * 6
+    sentence = f"1-2\tIt's\t_\t_{rest}\n1\tIt\tit\tPRON{rest}\n2\t's\tbe\tVERB{rest}\n\n"
+    data = tmp_path / "en.conllu"
+    data.write_text(sentence * 10, encoding="utf-8")
+    assert "20" in lossnet("describe", data).out
+    trained = lossnet("train", data, "--out", tmp_path / "m", *SMALL_TAGGER)
+    assert trained.code == 0, trained.err
+    assert SequenceTagger.load(tmp_path / "m").tags_ == ["PRON", "VERB"]
+    assert lossnet("evaluate", tmp_path / "m", data).code == 0
+    assert lossnet("predict", tmp_path / "m", data, "--out", tmp_path / "out.conll").code == 0
+    first = (tmp_path / "out.conll").read_text().splitlines()[0].split("\t")
+    assert first[:3] == ["1", "It", "it"]
+    assert first[3] in ("PRON", "VERB")
+    assert len(SequenceTagger.load(tmp_path / "m").predict(data)) == 10

@@ -174,6 +174,58 @@ def test_tokens_and_tags_in_their_columns(write, tmp_path) -> None:
         write_conll(data, tmp_path / "out.conll", token_column=3)
 
 
+def test_a_column_called_underscore_is_left_out(write) -> None:
+    path = write("ner.conll", NER)
+    assert list(read_conll(path, columns=["pos", "_"]).columns) == ["pos"]
+    assert not read_conll(path, columns=["_", "_"]).columns
+    with pytest.raises(DataError, match="all different, or _ to leave a column out"):
+        read_conll(path, columns=["pos", "pos"])
+
+
+@pytest.mark.parametrize(
+    ("places", "mark"),
+    [
+        ({}, "-DOCSTART-\t-X-\t-X-\tO"),
+        ({"tag_column": 1}, "-DOCSTART-\tO\t-X-\t-X-"),
+        ({"token_column": 1, "tag_column": 0}, "-DOCSTART-\t-X-\t-X-\t-X-"),
+    ],
+)
+def test_document_marks_have_no_tag(write, tmp_path, places, mark) -> None:
+    data = read_conll(write("ner.conll", NER), columns=["pos", "chunk"])
+    path = write_conll(data, tmp_path / "out.conll", **places)
+    assert path.read_text().splitlines()[0] == mark
+
+
+CONLLU_ROWS = """# newdoc id = a
+# newpar
+# a comment of no known shape
+1-2\tvámonos\t_\t_
+1\tvamos\tir\tVERB
+2\tnos\tnosotros\tPRON
+2.1\tya\tya\tADV
+
+1\tsí\tsí\tINTJ
+"""
+
+
+def test_multiword_tokens_and_empty_nodes_are_left_out(write) -> None:
+    path = write("es.conllu", CONLLU_ROWS)
+    data = read_conll(path, token_column=1, tag_column=3, columns=["_", "lemma"])
+    assert data.tokens == [["vamos", "nos"], ["sí"]]
+    assert data.tags == [["VERB", "PRON"], ["INTJ"]]
+    assert data.columns["lemma"] == [["ir", "nosotros"], ["sí"]]
+    assert data.notes == ["2 multiword tokens and empty nodes left out"]
+    with pytest.raises(DataError, match="column 0 of a CoNLL-U file numbers the tokens"):
+        read_conll(path)
+
+
+def test_scores_and_numbers_that_count_nothing_are_tokens(write) -> None:
+    rows = "2-1 O\n3.5 O\n\n2 O\n1-0 O\n"
+    assert read_conll(write("a.conll", rows)).tokens == [["2-1", "3.5"], ["2", "1-0"]]
+    turned = read_conll(write("b.conll", "2-1 a\n2 b\n"), token_column=1, tag_column=0)
+    assert turned.tags == [["2-1", "2"]]
+
+
 def test_subsets_and_checksums(write) -> None:
     data = read_conll(write("ner.conll", NER))
     some = data.subset([2, 0])

@@ -14,6 +14,7 @@ from lossnet.data import (
     load_sequences,
     spans,
 )
+from lossnet.data.sequence_folders import holds_sequences
 from lossnet.errors import DataError
 
 # sentences, tokens, tags; sentences as the data's README says
@@ -140,3 +141,14 @@ def test_bad_folders(write, tmp_path) -> None:
     write("a/train.conll", "a N O\n")
     with pytest.raises(DataError, match="does not have the columns of"):
         load_sequences(tmp_path / "a")
+
+
+def test_conllu_is_words_and_parts_of_speech(write) -> None:
+    rest = "\t_" * 6
+    path = write(
+        "x/en-train.conllu", f"# s = 1\n1\tIt\tit\tPRON{rest}\n2\trains\train\tVERB{rest}\n"
+    )
+    data = load_sequences(path)
+    assert (data.tokens, data.tags, data.columns) == ([["It", "rains"]], [["PRON", "VERB"]], {})
+    assert holds_sequences(path.parent)
+    assert load_sequence_splits(path.parent).train.tokens == data.tokens

@@ -140,3 +140,10 @@ def test_errors() -> None:
     for wrong in ([Span("X", 0, 2), Span("X", 1, 3)], [Span("X", 2, 5)], [Span("X", 1, 1)]):
         with pytest.raises(DataError, match="overlaps"):
             from_spans(wrong, 4)
+
+
+def test_other_names_of_the_schemes() -> None:
+    tags = ["I-PER", "I-PER", "B-PER", "O"]
+    assert to_scheme(tags, "BIO") == to_scheme(tags, "IOB2")
+    assert to_scheme(tags, "IOBES") == to_scheme(tags, "BIOES")
+    assert spans(["B-PER", "I-LOC"], "BIO", strict=True) == [Span("PER", 0, 1)]

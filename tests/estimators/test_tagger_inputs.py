@@ -258,7 +258,7 @@ def test_an_unknown_metric_to_score_is_named() -> None:
 
 
 def test_vectors_that_are_neither_file_nor_vectors_are_refused() -> None:
-    with pytest.raises(SettingError, match="vectors is a dict; give a file, lossnet.data.WordV"):
+    with pytest.raises(SettingError, match=r"vectors is a dict; give a file, lossnet\.data\.WordV"):
         tagger(vectors={"Ann": [1.0]}).fit(SENTENCES, TAGS)
 
 

@@ -3,6 +3,10 @@
 Documents begin at a line whose first column is ``-DOCSTART-``, at ``#begin document`` or at
 ``# newdoc``. Comments of known shapes (``# id ...``, ``# text = ...``, ``#end document``) are
 left out; other lines that begin with ``#`` are tokens, since hashtags do.
+
+CoNLL-U files, ``.conllu``, number the tokens of a sentence in their first column. Their rows for
+multiword tokens (``1-2``) and empty nodes (``2.1``), which repeat or add to the words, are left
+out, and so is every line that begins with ``#``.
 """
 
 from __future__ import annotations
@@ -12,13 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lossnet.data.conll_text import DOCSTART, read_table, reads_as_mark
+from lossnet.data.conll_text import DOCSTART, are_numbered, numbered_rows, read_table, reads_as_mark
 from lossnet.data.sequences import SequenceData
 from lossnet.data.tags import PLAIN, detect_scheme, to_scheme
-from lossnet.data.text import stem
+from lossnet.data.text import extension, stem
 from lossnet.errors import DataError
 from lossnet.files import write_text
 
+#: In place of a column's name: the column is not read.
+LEFT_OUT = "_"
 _UNWRITABLE = re.compile("[\t\n\r\0\ud800-\udfff]")
 
 
@@ -29,8 +35,8 @@ class ConllFormat:
     Args:
         token_column: where the words are.
         tag_column: where the tags are; None where there are none.
-        columns: names for all the other columns, from left to right; ``column1``, ``column2``
-            and so on, after their places, where None.
+        columns: names for all the other columns, from left to right, ``_`` for one that is not
+            read; ``column1``, ``column2`` and so on, after their places, where None.
         separator: what stands between columns; where None, a tab if the first line with columns
             has one, else spaces and tabs.
         comment: how lines to leave out begin, besides comments of known shapes.
@@ -41,6 +47,20 @@ class ConllFormat:
     columns: Sequence[str] | None = None
     separator: str | None = None
     comment: str | None = None
+
+
+#: CoNLL-U: the words and their universal parts of speech.
+CONLLU = ConllFormat(token_column=1, tag_column=3, columns=(LEFT_OUT,) * 8)
+
+
+def is_conllu(path: str | Path) -> bool:
+    """Whether a file's name says that it is CoNLL-U."""
+    return extension(path) == ".conllu"
+
+
+def default_format(path: str | Path) -> ConllFormat:
+    """The columns of a file where nothing is said of them, by its name."""
+    return CONLLU if is_conllu(path) else ConllFormat()
 
 
 def read_conll(
@@ -57,7 +77,7 @@ def read_conll(
 
     Args:
         path: the file, also packed (``.gz``).
-        scheme: IOB1, IOB2 or BIOES, to convert the tags to it; as they stand where None.
+        scheme: IOB1, IOB2 (or BIO) or BIOES, to convert the tags to it; as they stand where None.
         token_column: these and the others as in :class:`ConllFormat`.
     """
     layout = ConllFormat(token_column, tag_column, columns, separator, comment)
@@ -68,11 +88,22 @@ def read_layout(
     path: str | Path, layout: ConllFormat, *, scheme: str | None = None
 ) -> SequenceData:
     """Read a CoNLL file whose columns a :class:`ConllFormat` tells."""
-    table = read_table(path, separator=layout.separator, comment=layout.comment)
+    comment = layout.comment or ("#" if is_conllu(path) else None)
+    table = read_table(path, separator=layout.separator, comment=comment)
     token, tag, others = _places(path, layout, len(table.sentences[0][0]))
+    sentences, notes = table.sentences, []
+    if token != 0:
+        sentences = [numbered_rows(rows) for rows in table.sentences]
+        left_out = sum(map(len, table.sentences)) - sum(map(len, sentences))
+        notes = [f"{left_out} multiword tokens and empty nodes left out"] if left_out else []
+    elif is_conllu(path) and all(map(are_numbered, table.sentences)):
+        raise DataError(
+            f"{path}: column 0 of a CoNLL-U file numbers the tokens; give token_column=1, and "
+            "tag_column=3 for parts of speech"
+        )
 
     def column(place: int) -> list[list[str]]:
-        return [[cells[place] for cells in sentence] for sentence in table.sentences]
+        return [[cells[place] for cells in rows] for rows in sentences]
 
     tags = None if tag is None else column(tag)
     return SequenceData(
@@ -81,6 +112,7 @@ def read_layout(
         {name: column(place) for name, place in others.items()},
         table.documents if table.marked else None,
         stem(path),
+        notes,
     )
 
 
@@ -104,12 +136,16 @@ def write_conll(
 
 def conll_blocks(data: SequenceData, *, token_column: int = 0, tag_column: int = -1) -> list[str]:
     """The lines of every sentence, its document's mark before them and a blank line behind."""
-    columns = _in_place(data, token_column, tag_column)
+    columns, tag = _in_place(data, token_column, tag_column)
+    mark = [DOCSTART] + ["-X-"] * (len(columns) - 1)
+    if tag:
+        # As CoNLL files have it: a reader without marks sees no tag of its own there.
+        mark[tag] = "O"
     blocks = []
     for k in range(len(data)):
         lines: list[str] = []
         if data.documents and (k == 0 or data.documents[k] != data.documents[k - 1]):
-            lines += ["\t".join([DOCSTART] + ["-X-"] * (len(columns) - 1)), ""]
+            lines += ["\t".join(mark), ""]
         for t, cells in enumerate(zip(*(column[k] for column in columns), strict=True)):
             lines.append(_line(cells, f"{data.name}: sentence {k}, token {t}"))
         blocks.append("\n".join([*lines, "", ""]))
@@ -123,14 +159,16 @@ def conll_text(blocks: Sequence[str]) -> str:
     return "\ufeff" + text if text.startswith("\ufeff") else text
 
 
-def _in_place(data: SequenceData, token_column: int, tag_column: int) -> list[list[list[str]]]:
-    """Tokens, other columns and tags in the order of a file's columns."""
+def _in_place(
+    data: SequenceData, token_column: int, tag_column: int
+) -> tuple[list[list[list[str]]], int | None]:
+    """Tokens, other columns and tags in the order of a file's columns; the place of the tags."""
     width = 1 + len(data.columns) + (data.tags is not None)
     layout = ConllFormat(token_column, None if data.tags is None else tag_column)
     token, tag, _ = _places(data.name, layout, width)
     others = iter(data.columns.values())
     given = {token: data.tokens, tag: data.tags}
-    return [given.get(place) or next(others) for place in range(width)]
+    return [given.get(place) or next(others) for place in range(width)], tag
 
 
 def _line(cells: Sequence[str], place: str) -> str:
@@ -162,12 +200,14 @@ def _places(
         )
     rest = [k for k in range(width) if k not in (token, tag)]
     names = [f"column{k}" for k in rest] if layout.columns is None else list(layout.columns)
-    if len(names) != len(rest) or len(set(names)) != len(names):
+    kept = [name for name in names if name != LEFT_OUT]
+    if len(names) != len(rest) or len(set(kept)) != len(kept):
         raise DataError(
             f"{path}: {names} cannot name the {len(rest)} columns besides tokens and tags; "
-            "give one name for each, all different"
+            "give one name for each, all different, or _ to leave a column out"
         )
-    return token, tag, dict(zip(names, rest, strict=True))
+    named = zip(names, rest, strict=True)
+    return token, tag, {name: place for name, place in named if name != LEFT_OUT}
 
 
 def _converted(tags: list[list[str]], scheme: str, path: str | Path) -> list[list[str]]:

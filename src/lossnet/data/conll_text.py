@@ -11,7 +11,8 @@ from lossnet.errors import DataError
 
 DOCSTART = "-DOCSTART-"
 _MARK = re.compile(r"-DOCSTART-(?!\w)|#begin document\b|# newdoc\b")
-_COMMENT = re.compile(r"#end document\b|# (id|newpar|sent_id) |# \S+ = ")
+_COMMENT = re.compile(r"#end document\b|# newpar\b|# (id|sent_id) |# \S+ = ")
+_NOT_A_WORD = re.compile(r"\d+-\d+|\d+\.\d+")
 
 
 @dataclass
@@ -47,6 +48,19 @@ class Table:
 def reads_as_mark(line: str) -> bool:
     """Whether a line begins a document or is a comment of a known shape."""
     return bool(_MARK.match(line) or _COMMENT.match(line))
+
+
+def are_numbered(rows: list[list[str]]) -> bool:
+    """Whether the first cells count from 1, as CoNLL-U's do but for those that count no word."""
+    numbers = [cells[0] for cells in rows if not _NOT_A_WORD.fullmatch(cells[0])]
+    return bool(numbers) and numbers == [str(k) for k in range(1, len(numbers) + 1)]
+
+
+def numbered_rows(rows: list[list[str]]) -> list[list[str]]:
+    """A sentence's rows without CoNLL-U's multiword tokens (1-2) and empty nodes (2.1)."""
+    if not are_numbered(rows):
+        return rows
+    return [cells for cells in rows if not _NOT_A_WORD.fullmatch(cells[0])]
 
 
 def read_table(path: str | Path, *, separator: str | None, comment: str | None) -> Table:

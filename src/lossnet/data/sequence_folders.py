@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lossnet.data.conll import ConllFormat, read_layout
+from lossnet.data.conll import ConllFormat, default_format, read_layout
 from lossnet.data.cora import read_references
 from lossnet.data.parts import PART_WORDS, Parts, cut_rows
 from lossnet.data.sequences import SequenceData
@@ -15,7 +15,7 @@ from lossnet.data.utf8 import utf8_text
 from lossnet.errors import DataError
 
 #: Endings of files that hold tagged sentences and nothing else.
-SEQUENCE_EXTENSIONS = frozenset({".conll", ".bio", ".iob", ".iob2", ".bioes", ".xml"})
+SEQUENCE_EXTENSIONS = frozenset({".conll", ".conllu", ".bio", ".iob", ".iob2", ".bioes", ".xml"})
 #: Endings of files that hold rows of numbers, which no CoNLL file has.
 _TABLES = frozenset({".arff", ".npz", ".svm", ".svmlight", ".libsvm"})
 _XML = re.compile(r"\s*(?:<\?xml\b|<([A-Za-z][\w-]*)>.*</\1>\s*\Z)", re.DOTALL)
@@ -40,7 +40,7 @@ def split_sentences(data: SequenceData, *, seed: int = 0) -> SequenceSplits:
 def holds_sequences(path: str | Path) -> bool:
     """Whether the name of a file, or of a file in a folder, tells that it holds sentences.
 
-    ``a.conll``, ``a.bio``, ``a.iob``, ``a.xml``, and files whose names end with their part, such
+    ``a.conll``, ``a.conllu``, ``a.bio``, ``a.iob``, ``a.xml``, and files whose names end with their part, such
     as ``oct27.train``; a folder where it has such a file for training.
     """
     path = Path(path).expanduser()
@@ -61,7 +61,8 @@ def load_sequences(
     Args:
         path: the file, also packed (``.gz``), or the folder.
         scheme: IOB1, IOB2 or BIOES, to convert the tags to it; as they stand where None.
-        conll: the columns of a CoNLL file; tokens first and tags last where None.
+        conll: the columns of a CoNLL file; where None, tokens first and tags last, and of a
+            CoNLL-U file (``.conllu``) the words and their universal parts of speech.
     """
     path = _existing(path)
     if path.is_dir():
@@ -74,7 +75,7 @@ def load_sequences(
         )
     if is_xml(utf8_text(path)):
         return read_references(path, scheme=scheme)
-    return read_layout(path, conll or ConllFormat(), scheme=scheme)
+    return read_layout(path, conll or default_format(path), scheme=scheme)
 
 
 def is_xml(text: str) -> bool:

@@ -2,8 +2,8 @@
 
 ========  =======================================================================================
 IOB1      ``I-`` in a span; ``B-`` only where a span touches one of the same type before it
-IOB2      ``B-`` where a span begins, ``I-`` in the rest of it
-BIOES     ``B-``, ``I-``, ``E-`` (last token); ``S-`` for a span of one token
+IOB2      ``B-`` where a span begins, ``I-`` in the rest of it; also called BIO
+BIOES     ``B-``, ``I-``, ``E-`` (last token); ``S-`` for a span of one token; also called IOBES
 plain     the type alone; a span is a run of one tag
 ========  =======================================================================================
 
@@ -25,6 +25,8 @@ from lossnet.errors import DataError, SettingError, unknown
 
 SCHEMES = ("IOB1", "IOB2", "BIOES")
 PLAIN = "plain"
+#: Other names of the schemes.
+ALIASES = {"BIO": "IOB2", "IOBES": "BIOES"}
 _PREFIXES = {"IOB1": "BI", "IOB2": "BI", "BIOES": "BIES"}
 _WHOLE = {"IOB2": re.compile("BI*"), "BIOES": re.compile("S|BI*E")}
 
@@ -60,7 +62,7 @@ def spans(tags: Sequence[str], scheme: str | None = None, *, strict: bool = Fals
     if scheme == PLAIN:
         return _runs(tags)
     if scheme is not None:
-        _check_scheme(scheme, (*SCHEMES, PLAIN))
+        scheme = _known(scheme, (*SCHEMES, PLAIN))
     elif strict:
         raise SettingError("strict spans need a scheme: " + ", ".join(SCHEMES))
     parsed = parse_tags(tags, scheme)
@@ -75,7 +77,7 @@ def from_spans(found: Iterable[Span], length: int, scheme: str = "IOB2") -> list
     >>> from_spans([Span("PER", 0, 2), Span("PER", 2, 3)], 4, "IOB1")
     ['I-PER', 'I-PER', 'B-PER', 'O']
     """
-    _check_scheme(scheme, SCHEMES)
+    scheme = _known(scheme, SCHEMES)
     tags = ["O"] * length
     last = Span("", 0, 0)
     for span in sorted(found, key=lambda s: s.start):
@@ -155,9 +157,12 @@ def span_scheme(tags: Iterable[str], scheme: str) -> str | None:
     return PLAIN
 
 
-def _check_scheme(scheme: str, known: Sequence[str]) -> None:
+def _known(scheme: str, known: Sequence[str]) -> str:
+    """The scheme of this name; an error where there is none."""
+    scheme = ALIASES.get(scheme, scheme)
     if scheme not in known:
         raise unknown("scheme", scheme, known)
+    return scheme
 
 
 def parse_tags(tags: Sequence[str], scheme: str | None) -> list[_Tag]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lossnet.data.conll import ConllFormat
+from lossnet.data.conll import ConllFormat, is_conllu
 from lossnet.data.sequence_folders import load_sequences
 from lossnet.data.sequences import SequenceData
 from lossnet.data.tags import PLAIN, detect_scheme, parse_tags
@@ -39,7 +39,8 @@ def sentences_of(
                 f"{str(sentences)!r} is a string, and no file of that name; give a list of lists "
                 "of tokens, or a file"
             )
-        return load_sequences(sentences, conll=ConllFormat() if tagged else _BARE)
+        bare = not tagged and not is_conllu(sentences)
+        return load_sequences(sentences, conll=_BARE if bare else None)
     return SequenceData(sentences, tags, dict(columns or {}))
 
 

@@ -56,8 +56,8 @@ class Sequences:
         if command != "predict":
             group.add_argument(
                 "--scheme",
-                choices=("IOB1", "IOB2", "BIOES"),
-                help=f"convert tags to this scheme when reading{default}",
+                choices=("IOB1", "IOB2", "BIO", "BIOES"),
+                help=f"convert tags to this scheme when reading; BIO is IOB2{default}",
             )
         if command == "evaluate":
             group.add_argument(
@@ -79,7 +79,7 @@ class Sequences:
     # Data ------------------------------------------------------------------------------------
 
     def recognises(self, source: str) -> bool:
-        """``.conll``, ``.bio`` and the like; ``a.train``; a folder with such a training file."""
+        """``.conll``, ``.conllu``, ``.bio`` and the like; ``a.train``; a folder with such a training file."""
         from lossnet.data.sequence_folders import holds_sequences
 
         return holds_sequences(source)
@@ -240,9 +240,9 @@ class Sequences:
     def describe(self, args: argparse.Namespace) -> str:
         """Counts, tags, spans and words."""
         from lossnet.cli.tasks.sequence.describe import describe
-        from lossnet.cli.tasks.sequence.layout import Layout, has_parts, read, read_parts
+        from lossnet.cli.tasks.sequence.layout import default_layout, has_parts, read, read_parts
 
-        layout = Layout().changed(args)
+        layout = default_layout(args.data).changed(args)
         whole = layout.kept(read(args.data, layout))
         splits = read_parts(args.data, layout) if has_parts(args.data) else None
         return describe(whole, splits, top=args.top)

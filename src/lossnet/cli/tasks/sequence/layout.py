@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lossnet.data.conll import CONLLU, LEFT_OUT, is_conllu
+from lossnet.data.sequence_folders import part_files
 from lossnet.errors import DataError
 
 if TYPE_CHECKING:
     from lossnet.data import ConllFormat, SequenceData, SequenceSplits
-
-#: In place of a column's name: the column is not for the model.
-LEFT_OUT = "_"
 
 
 @dataclass(frozen=True)
@@ -104,6 +103,13 @@ class Layout:
 def has_parts(source: str) -> bool:
     """Whether a source itself says what to train and what to test on."""
     return Path(source).expanduser().is_dir()
+
+
+def default_layout(source: str) -> Layout:
+    """The layout of a source where nothing is said of it: of CoNLL-U, words and parts of speech."""
+    path = Path(source).expanduser()
+    file = part_files(path)["train"] if path.is_dir() else path
+    return Layout(CONLLU.token_column, CONLLU.tag_column, ()) if is_conllu(file) else Layout()
 
 
 def read(source: str, layout: Layout) -> SequenceData:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lossnet.cli.tasks.sequence.layout import Layout, has_parts, read, read_parts
+from lossnet.cli.tasks.sequence.layout import Layout, default_layout, has_parts, read, read_parts
 from lossnet.cli.text import some
 from lossnet.data import SequenceData, SequenceSplits
 from lossnet.errors import DataError
@@ -22,7 +22,7 @@ class TaggedParts(SequenceSplits):
 
 def load_parts(args: argparse.Namespace) -> TaggedParts:
     """The parts to train, validate and test on."""
-    layout = Layout().changed(args)
+    layout = default_layout(args.data).changed(args)
     given = {part: getattr(args, part, None) for part in ("validation", "test")}
     if has_parts(args.data) or not any(given.values()):
         parts = dict(read_parts(args.data, layout).parts())

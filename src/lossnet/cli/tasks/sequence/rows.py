@@ -139,8 +139,8 @@ def _as_found(source: str, layout: Layout) -> Layout:
     from lossnet.data import load_sequences
     from lossnet.data.conll import ConllFormat
 
-    # Without naming columns, to count them.
-    found = load_sequences(source, conll=ConllFormat(tag_column=None))
+    # Without naming columns, to count them; the last are tokens, as CoNLL-U's first are not.
+    found = load_sequences(source, conll=ConllFormat(token_column=-1, tag_column=None))
     if found.tags is not None:
         # References: they have no columns.
         return Layout(scheme=layout.scheme)
