@@ -40,8 +40,8 @@ def split_sentences(data: SequenceData, *, seed: int = 0) -> SequenceSplits:
 def holds_sequences(path: str | Path) -> bool:
     """Whether the name of a file, or of a file in a folder, tells that it holds sentences.
 
-    ``a.conll``, ``a.conllu``, ``a.bio``, ``a.iob``, ``a.xml``, and files whose names end with their part, such
-    as ``oct27.train``; a folder where it has such a file for training.
+    ``a.conll``, ``a.conllu``, ``a.bio``, ``a.iob``, ``a.xml``, and files whose names end with
+    their part, such as ``oct27.train``; a folder where it has such a file for training.
     """
     path = Path(path).expanduser()
     if path.is_dir():

@@ -54,7 +54,7 @@ class WordVectors:
     def checksum(self) -> str:
         """SHA-256, in hex, of words and vectors."""
         found = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass"))
-        found.update(np.ascontiguousarray(self.vectors))
+        found.update(self.vectors.tobytes())
         return found.hexdigest()
 
 

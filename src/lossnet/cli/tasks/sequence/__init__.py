@@ -79,7 +79,7 @@ class Sequences:
     # Data ------------------------------------------------------------------------------------
 
     def recognises(self, source: str) -> bool:
-        """``.conll``, ``.conllu``, ``.bio`` and the like; ``a.train``; a folder with such a training file."""
+        """``.conll``, ``.bio`` and the like; ``a.train``; a folder with such a training file."""
         from lossnet.data.sequence_folders import holds_sequences
 
         return holds_sequences(source)
