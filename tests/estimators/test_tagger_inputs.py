@@ -269,3 +269,17 @@ def test_a_fit_goes_on_with_the_same_vectors_only(tmp_path) -> None:
     tagger(vectors=first).fit(SENTENCES, TAGS, **options)
     with pytest.raises(DataError, match="made with other settings"):
         tagger(vectors=second).fit(SENTENCES, TAGS, **options)
+
+
+def test_a_text_file_to_tag_is_refused_and_one_to_train_on_is_conll(fitted, tmp_path) -> None:
+    path = tmp_path / "new.txt"
+    path.write_text("Ann saw Rome\n")
+    with pytest.raises(DataError, match=r"new\.txt' may be CoNLL or text with a sentence a line"):
+        fitted.predict(path)
+    model = tagger("infnet", method_params={"tune_on": "unlabelled"})
+    with pytest.raises(DataError, match="may be CoNLL or text"):
+        model.fit(SENTENCES, TAGS, unlabelled=path)
+    path.write_text("Ann B-PER\nsaw O\n\nRome B-LOC\n")
+    assert 0 <= fitted.score(path) <= 1
+    path.write_text("<data><ref><author>Ann Lee</author></ref></data>")
+    assert len(fitted.predict(path)[0]) == 2

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from lossnet.data.conll import ConllFormat, is_conllu
-from lossnet.data.sequence_folders import load_sequences
+from lossnet.data.sequence_folders import is_xml, load_sequences
 from lossnet.data.sequences import SequenceData
 from lossnet.data.tags import PLAIN, detect_scheme, parse_tags
+from lossnet.data.text import extension
+from lossnet.data.utf8 import utf8_text
 from lossnet.errors import DataError, SettingError
 
 Columns = Mapping[str, list[list[str]]]
@@ -42,6 +44,20 @@ def sentences_of(
         bare = not tagged and not is_conllu(sentences)
         return load_sequences(sentences, conll=_BARE if bare else None)
     return SequenceData(sentences, tags, dict(columns or {}))
+
+
+def refuse_text(sentences: Any) -> None:
+    """Raise on a ``.txt`` file without tags, unless it is XML: it may be CoNLL or text."""
+    if not isinstance(sentences, str | Path):
+        return
+    file = Path(sentences).expanduser()
+    if not file.is_file() or extension(file) != ".txt" or is_xml(utf8_text(file)):
+        return
+    raise DataError(
+        f"{str(sentences)!r} may be CoNLL or text with a sentence a line; for CoNLL give "
+        "lossnet.data.load_sequences(path, ...), for text a list of every line's tokens, or take "
+        "the command line: lossnet predict"
+    )
 
 
 def validation_parts(given: Any) -> tuple[Any, Any, Any]:

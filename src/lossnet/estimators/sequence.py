@@ -27,6 +27,7 @@ from lossnet.estimators.sentences import (
     Columns,
     check_reward_tags,
     labelled,
+    refuse_text,
     scheme_of,
     sentences_of,
     validation_parts,
@@ -248,6 +249,7 @@ class SequenceTagger(LossnetEstimator):
             method = self._check_settings()
             self._check_resume(checkpoint, resume_from_checkpoint)
             self._check_unlabelled(method, unlabelled is not None, reward=reward is not None)
+            refuse_text(unlabelled)
             data = labelled(sentences, tags, columns, "the training data")
             seed = self._seed()
             data, held_out = self._split(data, validation_data, seed)
@@ -422,6 +424,7 @@ class SequenceTagger(LossnetEstimator):
         check_is_fitted(self, "nets_")
         if not isinstance(sentences, str | Path):
             return sentences_of(sentences, columns=columns)
+        refuse_text(sentences)
         bare = sentences_of(sentences, columns=columns, tagged=False)
         # A column more than the model knows: the file has tags, which are not looked at.
         more = len(bare.columns) > len(self.coder_.columns)
@@ -432,7 +435,7 @@ class SequenceTagger(LossnetEstimator):
 
         Args:
             sentences: lists of tokens, a :class:`~lossnet.data.SequenceData`, or a file with or
-                without tags.
+                without tags; not ``.txt``, which may be CoNLL or text.
             columns: the further columns the model was trained with, by name.
         """
         data = self._unseen(sentences, columns)
