@@ -30,7 +30,7 @@ def test_lists_do_for_arrays_and_the_repr_is_short() -> None:
         ([], np.empty((0, 2)), "0 words"),
         (["a", "b"], [[1, 2], [3]], "cannot be made an array of numbers"),
         (["a", 3], ROWS, "word 1 .* is 3; expected a string"),
-        ("ab", ROWS, "words is 'ab'; give a list"),
+        ("ab", ROWS, "words is a str; give a list"),
     ],
 )
 def test_bad_vectors(words, vectors, message) -> None:

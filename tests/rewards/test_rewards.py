@@ -82,3 +82,5 @@ def test_tags_are_named_once(tags) -> None:
 def test_one_name_is_no_list_of_tags() -> None:
     with pytest.raises(SettingError, match=r"the string 'NAME'; give .* such as \('NAME',\)"):
         Reward(first_tag, tags="NAME")
+    with pytest.raises(SettingError, match=r"are \(1, 2\); name one or more"):
+        Reward(first_tag, tags=(1, 2))

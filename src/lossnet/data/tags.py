@@ -161,7 +161,7 @@ def _known(scheme: str, known: Sequence[str]) -> str:
     """The scheme of this name; an error where there is none."""
     scheme = ALIASES.get(scheme, scheme)
     if scheme not in known:
-        raise unknown("scheme", scheme, known)
+        raise unknown("scheme", scheme, (*known, *ALIASES))
     return scheme
 
 

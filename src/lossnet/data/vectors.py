@@ -86,7 +86,9 @@ def read_vectors(path: str | Path) -> WordVectors:
 
 def _listed(words: Any) -> list[str]:
     if isinstance(words, str) or not isinstance(words, Sequence | np.ndarray):
-        raise DataError(f"words is {words!r}; give a list of strings, one for each vector")
+        raise DataError(
+            f"words is a {type(words).__name__}; give a list of strings, one for each vector"
+        )
     for k, word in enumerate(words):
         if not isinstance(word, str):
             raise DataError(f"word {k} (counted from 0) is {word!r}; expected a string")

@@ -102,6 +102,6 @@ def check_reward_tags(own: Sequence[str], scheme: str) -> None:
         except DataError:
             raise SettingError(
                 f"the labelled sentences have tags of the scheme {scheme}, and the reward knows "
-                f"{tag!r}, which is none (all it knows: {', '.join(own)}); give labelled tags as "
-                "the reward has them, or a reward with tags such as theirs"
+                f"{tag!r}, which does not belong to it (all it knows: {', '.join(own)}); give "
+                "labelled tags as the reward has them, or a reward with tags such as theirs"
             ) from None

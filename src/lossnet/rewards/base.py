@@ -44,7 +44,8 @@ class Reward:
                 f"a reward's tags are the string {self.tags!r}; give a tuple of names, such as "
                 f"({self.tags!r},)"
             )
-        if not self.tags or len(set(self.tags)) < len(self.tags):
+        named = self.tags and all(isinstance(tag, str) for tag in self.tags)
+        if not named or len(set(self.tags)) < len(self.tags):
             raise SettingError(f"a reward's tags are {self.tags!r}; name one or more, each once")
 
     def __call__(self, tokens: list[list[str]], soft: Tensor) -> Any:
