@@ -189,6 +189,20 @@ def test_beside_must_be_of_the_same_task(
     assert "names a model twice" in message
 
 
+def test_beside_must_have_as_many_classes(lossnet: Run, segmenter: Path, tmp_path: Path) -> None:
+    data, other = write_pairs(tmp_path / "discs", classes=3), tmp_path / "three"
+    assert lossnet("train", data, "--out", other, *SMALL_IMAGES).code == 0
+    message = one_line(lossnet("evaluate", other, data, "--beside", segmenter))
+    assert "alen has 2 classes and three 3: evaluate them apart" in message
+    # What training was given is recognised, and told where it is no longer the same.
+    assert lossnet("evaluate", other, data).out.startswith(f"{data}: the test part's 4 images")
+    (data / "images" / "p00.png").unlink()
+    (data / "masks" / "p00.png").unlink()
+    result = lossnet("evaluate", other, data)
+    assert "has changed since training" in result.err
+    assert "all 19 images" in result.out
+
+
 def test_predicts_masks(lossnet: Run, segmenter: Path, pictures: Path, tmp_path: Path) -> None:
     out = tmp_path / "masks"
     bare = write_pairs(tmp_path / "bare", 3, masks=False, seed=2) / "images"

@@ -410,3 +410,17 @@ def test_pixel_defaults_are_parameters_that_differ_from_the_recipes() -> None:
 def test_not_fitted(call) -> None:
     with pytest.raises(NotFittedError):
         getattr(segmenter("alen"), call)(TRAIN[2].images)
+
+
+def test_images_scaled_otherwise_are_told() -> None:
+    images, masks = (TRAIN[2].floats() * 20).clip(0, 255).astype(np.uint8), TRAIN[2].masks
+    model = segmenter("cross-entropy").fit(images, masks)
+    with pytest.warns(UserWarning, match="uint8 images count as 0 to 1"):
+        model.predict(images.astype(np.float32))
+    with pytest.warns(UserWarning, match="give images as in training"):
+        model.score(images.astype(np.int64), masks)
+
+
+def test_flip_is_a_truth_value() -> None:
+    with pytest.raises(SettingError, match="flip is 'no'; give True or False"):
+        segmenter("cross-entropy", flip="no").fit(TRAIN[2])

@@ -9,7 +9,10 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from lossnet import __version__
 from lossnet.cli.parser import Parser
@@ -32,7 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; return its exit code: 0, 2 for an error, 130 when interrupted."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(arguments)
+        with warnings.catch_warnings():
+            warnings.showwarning = partial(_note, warnings.showwarning)
+            return _run(arguments)
     except (LossnetError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             # Who read our output has closed it: nobody is left to tell.
@@ -45,6 +50,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         print(f"lossnet: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return INTERRUPTED
+
+
+def _note(show: Callable[..., None], message: object, category: type, *where: Any) -> None:
+    """Show a warning that is for users as a note, any other as Python does."""
+    if issubclass(category, UserWarning):
+        print(f"lossnet: note: {message}", file=sys.stderr)
+    else:
+        show(message, category, *where)
 
 
 def _run(arguments: list[str]) -> int:

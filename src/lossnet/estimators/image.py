@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ from lossnet.estimators.pixels import (
     check_net,
     crop_of,
     energy_for,
+    far_from_training,
     named_classes,
     pixel_defaults,
 )
@@ -192,6 +194,8 @@ class ImageSegmenter(LossnetEstimator):
         if self.energy_dropout is not None:
             check_share("energy_dropout", self.energy_dropout)
         check_crop(self.crop)
+        if not isinstance(self.flip, bool | np.bool_):
+            raise SettingError(f"flip is {self.flip!r}; give True or False")
         check_net("task_net", self.task_net, NETS)
         check_net("energy_net", self.energy_net, [*ENERGIES, None])
         return method
@@ -264,12 +268,13 @@ class ImageSegmenter(LossnetEstimator):
                 raise DataError(
                     f"validation_data has {len(pair)} members; give a pair (images, masks)"
                 )
-            return data, self._fitting(_labelled(pair[0], pair[1], "validation_data"))
+            held_out = _labelled(pair[0], pair[1], "validation_data")
+            return data, self._fitting(held_out, "validation_data")
         return self._hold_out(data, seed)
 
-    def _fitting(self, data: ImageData) -> ImageData:
-        """The data, or an error where the model cannot take it."""
-        check_fits(data, channels=self.channels_, crop=self.crop_, classes=self.classes_)
+    def _fitting(self, data: ImageData, what: str | None = None) -> ImageData:
+        """The data, or an error where the model cannot take it, which calls it ``what``."""
+        check_fits(data, channels=self.channels_, crop=self.crop_, classes=self.classes_, what=what)
         return data
 
     def _tensors(self, data: ImageData) -> tuple[Tensor, Tensor | None]:
@@ -341,8 +346,7 @@ class ImageSegmenter(LossnetEstimator):
         For methods that predict so, or with ``refine``. The fewest steps of the best metric on
         this data, without averaging crops, are kept in ``refine_steps_``.
         """
-        check_is_fitted(self, "nets_")
-        data = self._fitting(_labelled(images, masks, "the data to tune on"))
+        data = self._unseen(images, masks, labelled="the data to tune on")
         path = self._path(data, most, average=1)
         self.refine_steps_ = int(np.argmax([self._metric(data, y) for y in path]))
         self.refined_as_ = describe(self.refine)
@@ -407,9 +411,13 @@ class ImageSegmenter(LossnetEstimator):
         classes: np.ndarray = decoded.astype(np.int64)
         return classes
 
-    def _unseen(self, images: Any) -> ImageData:
+    def _unseen(self, images: Any, masks: Any = None, *, labelled: str | None = None) -> ImageData:
+        """Images for the fitted model; with ``labelled``, what errors call them, masks too."""
         check_is_fitted(self, "nets_")
-        return self._fitting(_read(images))
+        data = _read(images) if labelled is None else _labelled(images, masks, labelled)
+        if (told := far_from_training(data, self.standardiser_)) is not None:
+            warnings.warn(told, stacklevel=3)
+        return self._fitting(data)
 
     def predict_proba(self, images: Any) -> np.ndarray:
         """Probability of the foreground ``(n, H, W)``, or of each class ``(n, H, W, C)``.
@@ -433,8 +441,7 @@ class ImageSegmenter(LossnetEstimator):
 
     def score(self, images: Any, masks: Any = None) -> float:
         """The metric, by default mean IoU, on images and their masks."""
-        check_is_fitted(self, "nets_")
-        data = self._fitting(_labelled(images, masks, "the data to score"))
+        data = self._unseen(images, masks, labelled="the data to score")
         return self._metric(data, self._outputs(self._proposal(), data, average=self.average))
 
     # Storage ---------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lossnet.cli.parser import labels
 from lossnet.cli.tasks.base import Judged, Measured, Parts, Rows, Task
 from lossnet.cli.text import metrics_table
+from lossnet.errors import SettingError
 
 if TYPE_CHECKING:
     from lossnet.cli.tasks.image.rows import Known
@@ -174,7 +175,8 @@ class Images:
         if facts is None:
             return Known()
         size = facts["size"]
-        return Known(None if size is None else (size[0], size[1]), facts["train_checksum"])
+        size = None if size is None else (size[0], size[1])
+        return Known(size, facts["train_checksum"], facts["source"])
 
     def load_labelled(self, args: argparse.Namespace, known: Known) -> Rows:
         """Images with masks."""
@@ -191,9 +193,16 @@ class Images:
         return load_unlabelled(args, known)
 
     def check_evaluation(self, models: Mapping[str, Any], args: argparse.Namespace) -> None:
-        """``--frames`` wants a model that descends on the energy."""
+        """Models side by side want the same classes, ``--frames`` one that descends."""
         from lossnet.cli.tasks.image.pictures import descending
 
+        (first, one), *others = models.items()
+        for name, model in others:
+            if len(model.classes_) != len(one.classes_):
+                raise SettingError(
+                    f"{name} has {len(model.classes_)} classes and {first} {len(one.classes_)}: "
+                    "evaluate them apart"
+                )
         if args.frames is not None:
             descending(models)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -12,21 +11,14 @@ import numpy as np
 
 from lossnet.data import ImageData, write_masks
 from lossnet.errors import SettingError
-from lossnet.estimators.pixels import far_from_training
 from lossnet.files import write_folder, write_whole
 
 
 @lru_cache(maxsize=8)
 def predicted(model: Any, data: ImageData) -> np.ndarray[Any, Any]:
     """The masks of the images. Kept: they are measured and then drawn, and take long to find."""
-    _tell_if_far(model, data)
     masks: np.ndarray[Any, Any] = model.predict(data)
     return masks
-
-
-def _tell_if_far(model: Any, data: ImageData) -> None:
-    if (note := far_from_training(data, model.standardiser_)) is not None:
-        print(f"lossnet: note: {note}", file=sys.stderr)
 
 
 def check_proba(args: argparse.Namespace) -> None:
@@ -50,7 +42,6 @@ def write(model: Any, data: ImageData, args: argparse.Namespace) -> None:
         write = partial(_write_masks, masks=masks, names=data.names, sizes=data.sizes)
         write_folder(args.out, write)
         return
-    _tell_if_far(model, data)
     proba = model.predict_proba(data)
     arrays = {
         "masks": model._decoded(proba).astype(np.uint8 if len(model.classes_) <= 256 else np.int64),

@@ -21,10 +21,12 @@ class Known:
     Args:
         size: what pictures were resized to; None where they were taken as they are.
         train_checksum: of the training part; None where the model was saved without.
+        source: the data that training was given; None where the model was saved without.
     """
 
     size: tuple[int, int] | None = None
     train_checksum: str | None = None
+    source: str | None = None
 
 
 def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
@@ -38,7 +40,13 @@ def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
     data = _chosen(parts, split, args.data)
     if data.masks is None:
         raise DataError(f"{args.data} has no masks, which evaluation needs; see lossnet predict")
-    return Rows(data, len(data), split, data.notes)
+    notes = list(data.notes)
+    if split == "all" and args.split is None and known.source == args.data:
+        notes.append(
+            f"{args.data} has changed since training, whose test part cannot be told: all images "
+            "are measured, those of training too"
+        )
+    return Rows(data, len(data), split, notes)
 
 
 def load_unlabelled(args: argparse.Namespace, known: Known) -> Rows:
