@@ -46,7 +46,8 @@ DATA: dict[str, tuple[str, list[str]]] = {
     "faces": ("image/lfw_parts/lfw_parts_32.npz", ["background", "face", "hair"]),
 }
 
-#: The same for every row; horses are few, so an epoch has several crops of each.
+#: The same for every row, with the papers' FCN where a row names no other task-net; horses are few,
+#: so an epoch has several crops of each.
 SETTINGS: dict[str, dict[str, Any]] = {
     "horses": {
         "width": 64,
@@ -103,7 +104,7 @@ def model_of(name: str, row: str, seed: int) -> tuple[ImageSegmenter, dict[str, 
         method_params=params or None,
         classes=DATA[name][1],
         random_state=seed,
-        **settings,
+        **{"task_net": "fcn", **settings},
     )
     return model, {**settings, "method_params": model.resolved_method_params()}
 

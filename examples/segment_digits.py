@@ -25,7 +25,15 @@ train, validation, test = slice(0, 500), slice(500, 600), slice(600, 900)
 def fitted(method: str) -> ImageSegmenter:
     """The same network and epochs for both methods; digits are centred, so nothing is cropped."""
     model = ImageSegmenter(
-        method, width=16, crop=None, crops=1, flip=False, average=1, max_epochs=12, random_state=0
+        method,
+        task_net="fcn",
+        width=16,
+        crop=None,
+        crops=1,
+        flip=False,
+        average=1,
+        max_epochs=12,
+        random_state=0,
     )
     return model.fit(
         images[train], masks[train], validation_data=(images[validation], masks[validation])

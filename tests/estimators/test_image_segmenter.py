@@ -33,7 +33,14 @@ def shapes(count: int, *, classes: int = 2, seed: int = 0, size: int = 8) -> Ima
 
 TRAIN = {n: shapes(24, classes=n) for n in (2, 3)}
 TEST = {n: shapes(12, classes=n, seed=1) for n in (2, 3)}
-SMALL = {"width": 4, "batch_size": 8, "crops": 1, "average": 2, "random_state": 0}
+SMALL = {
+    "task_net": "fcn",
+    "width": 4,
+    "batch_size": 8,
+    "crops": 1,
+    "average": 2,
+    "random_state": 0,
+}
 #: Few candidates and steps, so that every method is quick.
 QUICK = {"samples": 2, "gbi_steps": 2, "predict_steps": 2, "refine_steps": 2, "solver_steps": 1}
 
@@ -82,6 +89,8 @@ VARIANTS = [
     ("alen", {}, {"predict": "net"}),
     ("alen", {}, {"energy_weight": 0.0}),
     ("infnet-plus", {"task_net": "unet", "width": 16}, {"sharing": "shared"}),
+    ("alen", {"task_net": "unet"}, {}),
+    ("implicit-dvn", {"task_net": "unet"}, {}),
     ("infnet-plus", {}, {"sharing": "separated"}),
     ("infnet", {}, {"tune_on": "validation"}),
     ("seal-ranking", {}, {"candidates": "correlated"}),

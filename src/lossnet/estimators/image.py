@@ -58,8 +58,8 @@ class ImageSegmenter(LossnetEstimator):
             be set as ``method__name``. Methods whose cost is soft F1 take soft IoU here, and
             :data:`~lossnet.estimators.pixels.PIXEL_DEFAULTS` names what else differs.
         classes: the classes' number, or their names; None counts those of the training masks.
-        task_net: ``"fcn"``, the papers' network, ``"unet"``, or a function ``(channels, outputs)
-            -> nn.Module`` from images ``(B, channels, H, W)`` to logits.
+        task_net: ``"unet"``, a small U-Net, ``"fcn"``, the papers' network, or a function
+            ``(channels, outputs) -> nn.Module`` from images ``(B, channels, H, W)`` to logits.
         energy_net: ``"critic"``, one number of the whole image, ``"score-map"`` or ``"unet-map"``,
             the mean of a map that an FCN or a U-Net gives, or a function ``(channels, outputs) ->
             Energy``; None takes the U-Net's map for ``alen`` and ``aen``, otherwise the critic.
@@ -112,7 +112,7 @@ class ImageSegmenter(LossnetEstimator):
         *,
         method_params: dict[str, Any] | None = None,
         classes: int | Sequence[str] | None = None,
-        task_net: Literal["fcn", "unet"] | NetFactory = "fcn",
+        task_net: Literal["unet", "fcn"] | NetFactory = "unet",
         energy_net: Literal["critic", "score-map", "unet-map"] | NetFactory | None = None,
         width: int = 64,
         energy_width: int | None = None,
