@@ -32,7 +32,7 @@ _REFINED: dict[str, Any] = {
 #: Parameters of the recipes that pixels want otherwise, by method; with an energy that is a map,
 #: ``alen`` and ``aen`` compare pixel by pixel besides (``local``).
 PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
-    "seal-regression": {**_SHARE, "energy_steps": 1},
+    "seal-regression": {**_SHARE, "energy_weight": 0.1, "energy_steps": 1},
     "seal-regression-s": {**_SHARE, "energy_weight": 1.0, "energy_steps": 1},
     "seal-static-regression": {**_SHARE, "energy_weight": 1.0},
     "seal-margin": {**_SHARE, "energy_weight": 1.0},
