@@ -194,12 +194,12 @@ def test_beside_must_have_as_many_classes(lossnet: Run, segmenter: Path, tmp_pat
     assert lossnet("train", data, "--out", other, *SMALL_IMAGES).code == 0
     message = one_line(lossnet("evaluate", other, data, "--beside", segmenter))
     assert "alen has 2 classes and three 3: evaluate them apart" in message
-    # What training was given is recognised, and told where it is no longer the same.
+    # What training was given is recognised, and told where its test part no longer is.
     assert lossnet("evaluate", other, data).out.startswith(f"{data}: the test part's 4 images")
     (data / "images" / "p00.png").unlink()
     (data / "masks" / "p00.png").unlink()
     result = lossnet("evaluate", other, data)
-    assert "has changed since training" in result.err
+    assert "was given to training and no test part of it can be told" in result.err
     assert "all 19 images" in result.out
 
 

@@ -164,7 +164,8 @@ def far_from_training(data: ImageData, standardiser: Standardiser | None) -> str
     """What to tell where the images are scaled otherwise than those of training, else None."""
     if standardiser is None or len(standardiser.mean) != data.channels:
         return None  # of other channels check_fits tells
-    means = data.floats().mean((0, 1, 2), dtype=np.float64)
+    means = data.images.mean((0, 1, 2), dtype=np.float64)
+    means = means / 255 if data.images.dtype == np.uint8 else means  # without a copy of all images
     distance = np.abs(means - standardiser.mean) / standardiser.scale
     channel = int(distance.argmax())
     if distance[channel] <= FAR:

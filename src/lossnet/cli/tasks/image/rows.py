@@ -43,8 +43,8 @@ def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
     notes = list(data.notes)
     if split == "all" and args.split is None and known.source == args.data:
         notes.append(
-            f"{args.data} has changed since training, whose test part cannot be told: all images "
-            "are measured, those of training too"
+            f"{args.data} was given to training and no test part of it can be told: all images are "
+            "measured, those of training too"
         )
     return Rows(data, len(data), split, notes)
 
