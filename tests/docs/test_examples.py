@@ -11,6 +11,12 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_example(
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)  # an example may draw pictures in the current folder
     runpy.run_path(str(path), run_name="__main__")
     assert "test" in capsys.readouterr().out
