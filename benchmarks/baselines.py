@@ -23,7 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from lossnet.data import Splits
-from lossnet.estimators.inputs import Standardiser
+from lossnet.estimators.inputs import Imputer, Standardiser
 from lossnet.metrics import evaluate, tune_threshold
 from lossnet.reports import has, record
 
@@ -121,11 +121,12 @@ def trial(splits: Splits, fit: Callable[[Any, np.ndarray], Probabilities]) -> di
     """Metrics of one fit at its tuned threshold, and F1 at 0.5."""
     assert splits.validation is not None
     assert splits.test is not None
-    standardise = Standardiser.of(splits.train.X, "auto") or (lambda X: X)
-    probabilities = fit(standardise(splits.train.X), splits.train.Y)
-    held_out = probabilities(standardise(splits.validation.X))
+    impute = Imputer.of(splits.train.X)
+    standardise = Standardiser.of(impute(splits.train.X), "auto") or (lambda X: X)
+    probabilities = fit(standardise(impute(splits.train.X)), splits.train.Y)
+    held_out = probabilities(standardise(impute(splits.validation.X)))
     threshold, value = tune_threshold(splits.validation.Y, held_out)
-    proba = probabilities(standardise(splits.test.X))
+    proba = probabilities(standardise(impute(splits.test.X)))
     at_half = evaluate(splits.test.Y, proba, 0.5)["example-f1"]
     return {
         **evaluate(splits.test.Y, proba, threshold),

@@ -39,6 +39,20 @@ def test_sparse_x_is_scaled_where_asked(classifier, data) -> None:
     assert np.allclose(plain.predict_proba(100 * X), scaled.predict_proba(X), atol=1e-4)
 
 
+@pytest.mark.parametrize("standardise", ["auto", True])
+@pytest.mark.parametrize("fitted_on", [np.asarray, sp.csr_array])
+def test_a_fitted_model_takes_dense_and_sparse_rows_alike(
+    classifier, data, standardise, fitted_on, monkeypatch
+) -> None:
+    X, Y = 5 + 3 * data[0], data[1]
+    X[::7, 3] = 0.0
+    model = classifier(standardise=standardise).fit(fitted_on(X), Y)
+    expected = model.predict_proba(X)
+    assert np.allclose(model.predict_proba(sp.csr_array(X)), expected, atol=1e-6)
+    monkeypatch.setattr("lossnet.training.source._DENSE_BYTES", 0)  # batch by batch
+    assert np.allclose(model.predict_proba(sp.csr_array(X)), expected, atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32, np.float64, object])
 def test_y_of_any_type(classifier, data, dtype) -> None:
     X, Y = data
@@ -85,17 +99,17 @@ def test_two_columns_of_one_name_are_refused(classifier, data) -> None:
         classifier().fit(data[0], Y)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e39])
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, 1e39])
 @pytest.mark.filterwarnings("ignore:overflow")
-def test_x_must_be_finite(classifier, data, bad) -> None:
+def test_x_holds_no_infinity(classifier, data, bad) -> None:
     X, Y = data[0].astype(np.float64), data[1]
     model = classifier(max_epochs=1).fit(X, Y)
     X[3, 2] = bad
-    with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
+    with pytest.raises(ValueError, match="Input X contains infinity"):
         classifier().fit(X, Y)
-    with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
+    with pytest.raises(ValueError, match="Input X contains infinity"):
         classifier().fit(sp.csr_array(X), Y)
-    with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
+    with pytest.raises(ValueError, match="Input X contains infinity"):
         model.predict(X)
 
 
@@ -168,7 +182,7 @@ def test_very_few_rows(classifier, data, rows) -> None:
         (lambda X, Y: (X, Y[:, 0]), r"validation Y has shape \(80,\); expected 3 labels"),
         (lambda X, Y: (X[:9], Y), "validation X has 9 rows and validation Y has 80"),
         (lambda X, Y: (X, Y + 1), "validation Y is not binary: row 0"),
-        (lambda X, Y: (X * np.nan, Y), "Input X contains NaN"),
+        (lambda X, Y: (X * np.inf, Y), "Input X contains infinity"),
         (lambda X, Y: (X[:0], Y[:0]), "0 sample"),
     ],
 )

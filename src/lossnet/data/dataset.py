@@ -19,10 +19,11 @@ Features: TypeAlias = Any
 class MultiLabelData:
     """Rows of features and the labels that are on in each.
 
-    X (n, d) float32, a numpy array or a scipy CSR matrix; Y (n, L) uint8, 0 or 1.
+    X (n, d) float32, a numpy array or a scipy CSR matrix, NaN where a value is missing; Y (n, L)
+    uint8, 0 or 1.
 
-    Other number types are converted; anything that is not finite, not 0/1 or of the wrong size
-    is a :class:`DataError`.
+    Other number types are converted; infinity, labels other than 0 and 1 and wrong sizes are a
+    :class:`DataError`.
 
     Args:
         X: the features.
@@ -32,7 +33,7 @@ class MultiLabelData:
         name: what to call the data set.
         parents: for labels in a hierarchy, the parents' indices of each label that has any;
             None for labels without a hierarchy.
-        notes: what a reader did that a user should know (a dropped row id, imputed values).
+        notes: what a reader did that a user should know (a dropped row id, for instance).
     """
 
     X: Features
@@ -78,6 +79,11 @@ class MultiLabelData:
     def is_sparse(self) -> bool:
         """Whether X is a scipy CSR matrix."""
         return not isinstance(self.X, np.ndarray)
+
+    @property
+    def n_missing(self) -> int:
+        """Number of missing values in X."""
+        return int(np.isnan(self.X.data if self.is_sparse else self.X).sum())
 
     @property
     def cardinality(self) -> float:
@@ -129,6 +135,7 @@ class MultiLabelData:
         X = csr_matrix(self.X, copy=self.is_sparse)
         X.sum_duplicates()
         X.eliminate_zeros()
+        X.data[np.isnan(X.data)] = np.nan  # one bit pattern
         digest = hashlib.sha256(repr((X.shape, self.Y.shape)).encode())
         for part, kind in ((X.indptr, "<i8"), (X.indices, "<i8"), (X.data, "<f4"), (self.Y, "u1")):
             digest.update(np.ascontiguousarray(part, dtype=kind).tobytes())
@@ -152,10 +159,10 @@ def _features(X: Any, name: str) -> Any:
         if X.ndim != 2:
             raise DataError(f"{name}: X has shape {X.shape}; expected (rows, features)")
         values = X
-    if not np.isfinite(values).all():
+    if np.isinf(values).any():
         raise DataError(
-            f"{name}: X holds NaN, infinity or a number too large for 32 bits; "
-            "remove or impute such values first"
+            f"{name}: X holds infinity or a number too large for 32 bits; replace such values, "
+            "with NaN where they are missing"
         )
     return X
 

@@ -37,8 +37,8 @@ def encode(
 ) -> list[MultiLabelData]:
     """One data set for each table, with the same columns in all.
 
-    Missing numbers are replaced by their column's mean over the rows of the **first** table (the
-    training file); a missing word has zeros in all its columns.
+    A missing number, or word of a yes/no kind, is NaN; any other missing word has zeros in all its
+    columns.
 
     Args:
         tables: the files of one data set, the training file first.
@@ -56,10 +56,7 @@ def encode(
         from scipy.sparse import csr_matrix
 
         blocks = [csr_matrix(b) for b in blocks]
-    imputed = _impute(blocks)
     notes = [c.why for c in codings.values() if isinstance(c, Dropped)]
-    if imputed:
-        notes.append(f"imputed {imputed} missing values (in all files) by their column's mean")
     if Y is None:
         codes = {j: _label_coding(tables, j) for j in labels.index}
         Y = [_label_block(table, codes) for table in tables]
@@ -137,33 +134,3 @@ def _block(table: Table, codings: dict[int, Coding]) -> Matrix:
             out[:, at] = numbers(table, j, coding)
         at += columns_of(coding)
     return out
-
-
-def _impute(blocks: Sequence[Matrix]) -> int:
-    """Replace NaN, in place, by the first block's column means; how many there were."""
-    count = 0
-    means: np.ndarray[Any, Any] | None = None
-    for block in blocks:
-        sparse = hasattr(block, "tocsr")
-        holes = np.isnan(block.data if sparse else block)
-        if not holes.any():
-            continue
-        count += int(holes.sum())
-        means = _means(blocks[0]) if means is None else means
-        if sparse:
-            block.data[holes] = means[block.indices[holes]]
-        else:
-            block[holes] = means[np.nonzero(holes)[1]]
-    return count
-
-
-def _means(block: Matrix) -> np.ndarray[Any, Any]:
-    """Column means without the missing values; 0 for a column that has no value at all."""
-    if hasattr(block, "tocsr"):
-        width = block.shape[1]
-        holes = np.isnan(block.data)
-        total = np.bincount(block.indices[~holes], block.data[~holes], minlength=width)
-        rows = block.shape[0] - np.bincount(block.indices[holes], minlength=width)
-    else:
-        total, rows = np.nansum(block, axis=0), (~np.isnan(block)).sum(axis=0)
-    return np.divide(total, rows, out=np.zeros(len(total)), where=rows > 0)

@@ -42,8 +42,51 @@ def digest(*arrays: Any) -> str:
     return total.hexdigest()[:16]
 
 
+class Imputer:
+    """Replace missing values, NaN, by the column means of the training rows.
+
+    Args:
+        means: one for each column; 0 where training had no value.
+    """
+
+    def __init__(self, means: np.ndarray) -> None:
+        self.means = means
+
+    @classmethod
+    def of(cls, X: Any) -> Imputer:
+        """The imputer for training rows, dense or CSR."""
+        missing = missing_values(X)
+        if hasattr(X, "tocsr"):
+            width = X.shape[1]
+            known = X.data[~missing].astype(np.float64)
+            total = np.bincount(X.indices[~missing], known, minlength=width)
+            rows = X.shape[0] - np.bincount(X.indices[missing], minlength=width)
+        else:
+            total, rows = np.nansum(X, 0, dtype=np.float64), (~missing).sum(0)
+        means = np.divide(total, rows, out=np.zeros(X.shape[1]), where=rows > 0)
+        return cls(means.astype(np.float32))
+
+    def __call__(self, X: Any) -> Any:
+        """The rows without missing values; ``X`` itself where nothing is missing."""
+        missing = missing_values(X)
+        if not missing.any():
+            return X
+        X = X.copy()
+        if hasattr(X, "tocsr"):
+            X.data[missing] = self.means[X.indices[missing]]
+        else:
+            X[missing] = self.means[np.nonzero(missing)[1]]
+        return X
+
+
+def missing_values(X: Any) -> np.ndarray:
+    """Where a dense matrix, or the stored entries of a CSR one, are NaN."""
+    missing: np.ndarray = np.isnan(X.data if hasattr(X, "tocsr") else X)
+    return missing
+
+
 class Standardiser:
-    """Centre and scale real-valued columns; leave 0/1 columns and sparse input alone.
+    """Centre and scale real-valued columns; leave 0/1 columns alone.
 
     Args:
         mean: what is taken off each column.
@@ -56,7 +99,7 @@ class Standardiser:
 
     @classmethod
     def of(cls, X: Any, setting: bool | str) -> Standardiser | None:
-        """The standardiser for training rows, or None where nothing is to be changed.
+        """The standardiser for training rows, dense or CSR; None where it would change nothing.
 
         ``"auto"`` treats the columns of dense input that hold anything but 0 and 1; ``True``
         every column (sparse input is scaled without centring); ``False`` none.
@@ -94,8 +137,7 @@ class Standardiser:
             return None
         return cls(tensors["standardiser/mean"].numpy(), tensors["standardiser/scale"].numpy())
 
-    def __call__(self, X: Any) -> Any:
-        """The rows, standardised."""
-        if hasattr(X, "tocsr"):
-            return X.multiply(1.0 / self.scale).tocsr()
-        return (X - self.mean) / self.scale
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Dense rows, standardised."""
+        rows: np.ndarray = (X - self.mean) / self.scale
+        return rows

@@ -18,7 +18,7 @@ from lossnet.context import Context, stream_seed
 from lossnet.energies import LabelEnergy
 from lossnet.errors import DataError, SettingError
 from lossnet.estimators.base import LossnetEstimator
-from lossnet.estimators.inputs import Standardiser, check_rows, digest, pair
+from lossnet.estimators.inputs import Imputer, Standardiser, check_rows, digest, pair
 from lossnet.estimators.networks import NetFactory, try_energy, try_task_net
 from lossnet.estimators.settings import (
     check_choice,
@@ -156,11 +156,13 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
 
     threshold_: float | np.ndarray
     best_metric_: float | None
+    imputer_: Imputer
     standardiser_: Standardiser | None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         tags.classifier_tags.multi_class = False
@@ -183,7 +185,8 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         Where it fails the estimator stays as it was, fitted or not.
 
         Args:
-            X: features: a matrix, a scipy sparse one or a pandas frame.
+            X: features: a matrix, a scipy sparse one or a pandas frame. Missing values, NaN, are
+                replaced by their column's mean over the training rows, at prediction too.
             Y: 0/1 labels, dense, sparse or a pandas frame, whose column names become the
                 labels'; or a 1-D y of two classes, which is one label.
             validation_data: ``(X, Y)`` for early stopping and thresholds, in place of a split.
@@ -208,7 +211,8 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
             spare = None if unlabelled is None else self._rows(unlabelled)
             self._check_unlabelled(method, spare is not None)
             X, Y, Xv, Yv = self._split(X, Y, validation_data, seed)
-            self.standardiser_ = Standardiser.of(X, self.standardise)
+            self.imputer_ = Imputer.of(X)
+            self.standardiser_ = Standardiser.of(self.imputer_(X), self.standardise)
             self.method_ = method
             train = self._source(X, Y)
             held_out = score = None
@@ -256,8 +260,15 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         return method
 
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
-        """``X`` checked: a float32 array or CSR matrix, finite, with the columns of training."""
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=reset)
+        """``X`` checked: a float32 array or CSR matrix, no infinity, the columns of training."""
+        return validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=np.float32,
+            ensure_all_finite="allow-nan",
+            reset=reset,
+        )
 
     def _set_labels(self, labels: Labels) -> None:
         self.labels_ = labels
@@ -324,9 +335,14 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         return net
 
     def _source(self, X: Any, Y: np.ndarray | None = None) -> Arrays:
-        X = X if self.standardiser_ is None else self.standardiser_(X)
         own = self.task_net is not None or self.energy_net is not None
-        return Arrays(X, Y, device=self.device, share=not own)
+        return Arrays(
+            self.imputer_(X),
+            Y,
+            device=self.device,
+            share=not own,
+            transform=self.standardiser_,
+        )
 
     def _score(self, source: Arrays, Y: np.ndarray, by: Proposal) -> float:
         """The metric on validation data, at the threshold a user would get."""
@@ -433,7 +449,10 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
     # Storage ---------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors = {"threshold": torch.as_tensor(np.asarray(self.threshold_, dtype=np.float64))}
+        tensors = {
+            "threshold": torch.as_tensor(np.asarray(self.threshold_, dtype=np.float64)),
+            "imputer/means": torch.as_tensor(self.imputer_.means),
+        }
         if self.standardiser_ is not None:
             tensors |= self.standardiser_.tensors()
         names = getattr(self, "feature_names_in_", None)
@@ -453,4 +472,5 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         self.best_metric_ = facts["best_metric"]
         threshold = tensors["threshold"].numpy()
         self.threshold_ = float(threshold) if threshold.ndim == 0 else threshold
+        self.imputer_ = Imputer(tensors["imputer/means"].numpy())
         self.standardiser_ = Standardiser.from_tensors(tensors)

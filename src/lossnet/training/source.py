@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -42,6 +42,8 @@ class Arrays:
         device: where batches go.
         share: let a slice of rows be a view of ``X``, not a copy; for nets that never write to
             their input.
+        transform: applied to dense rows before a net sees them; rows of CSR input are made dense
+            first, so both forms give the same batches.
     """
 
     def __init__(
@@ -51,7 +53,9 @@ class Arrays:
         *,
         device: str | torch.device = "cpu",
         share: bool = False,
+        transform: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> None:
+        self._transform = transform
         self._share = share
         self._csr = None
         self._x: Tensor | None = None
@@ -60,8 +64,7 @@ class Arrays:
         if hasattr(X, "tocsr") and 4 * X.shape[0] * X.shape[1] > _DENSE_BYTES:
             self._csr = X.tocsr().astype(np.float32)
         else:
-            X = X.toarray() if hasattr(X, "toarray") else X
-            self._x = torch.as_tensor(np.ascontiguousarray(X, dtype=np.float32)).to(self._device)
+            self._x = self._tensor(X.toarray() if hasattr(X, "toarray") else X)
         self._y: Tensor | None = None
         if Y is not None:
             self._y = torch.as_tensor(np.ascontiguousarray(Y, dtype=np.float32)).to(self._device)
@@ -72,13 +75,18 @@ class Arrays:
     def batch(self, rows: Tensor | slice) -> Batch:
         if self._csr is not None:
             chosen = rows if isinstance(rows, slice) else rows.cpu().numpy()
-            x = torch.from_numpy(self._csr[chosen].toarray()).to(self._device)
+            x = self._tensor(self._csr[chosen].toarray())
         else:
             assert self._x is not None
             x = _take(self._x, rows)
             if isinstance(rows, slice) and not self._share:
                 x = x.clone()
         return Batch(x, None if self._y is None else _take(self._y, rows))
+
+    def _tensor(self, X: np.ndarray) -> Tensor:
+        """Dense rows as the nets see them."""
+        X = X if self._transform is None else self._transform(X)
+        return torch.as_tensor(np.ascontiguousarray(X, dtype=np.float32)).to(self._device)
 
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
         return torch.randperm(len(self), generator=generator).split(size)

@@ -91,8 +91,10 @@ class MultiLabel:
         )
 
     def notes(self, splits: Parts, args: argparse.Namespace) -> list[str]:
-        """The reader's."""
-        return list(splits.train.notes)
+        """The reader's, and missing values."""
+        from lossnet.cli.tasks.multilabel.parts import missing_values
+
+        return [*splits.train.notes, *missing_values(*(data for _, data in splits.parts()))]
 
     # Models ----------------------------------------------------------------------------------
 

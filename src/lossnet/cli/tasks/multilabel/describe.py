@@ -24,6 +24,7 @@ def describe(source: str, *, labels: Labels, top: int) -> str:
     lines = [
         ["rows", f"{data.n_rows:,}{parts}"],
         ["features", f"{data.n_features:,}{', sparse' if data.is_sparse else ''}"],
+        *([["missing", f"{data.n_missing:,} values"]] if data.n_missing else []),
         ["labels", f"{data.n_labels:,}{', in a hierarchy' if data.parents else ''}"],
         ["cardinality", f"{data.cardinality:.3f} labels a row"],
         ["density", f"{data.density:.4f}"],

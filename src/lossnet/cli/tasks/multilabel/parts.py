@@ -39,7 +39,7 @@ def load_parts(
         return Splits(own.train, **parts)
     files = [source, *(other for other in given.values() if other is not None)]
     if all(Path(file).is_file() for file in files):
-        # Read together, so that words and missing values are coded alike.
+        # Read together, so that words are coded alike.
         train, *read = load_files(files, labels=labels)
     else:
         train, *read = (load(file, labels=labels) for file in files)
@@ -59,6 +59,13 @@ def has_parts(source: str) -> bool:
     if not path.is_dir():
         return False
     return (path / "split.json").is_file() or "train" in _files(path)[1]
+
+
+def missing_values(*parts: MultiLabelData) -> list[str]:
+    """A note on what a model does about missing values, where there are any."""
+    count = sum(data.n_missing for data in parts)
+    what = "1 missing value is" if count == 1 else f"{count:,} missing values are"
+    return [f"{what} replaced by the mean of the training rows"] if count else []
 
 
 class NamedLabels:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lossnet.cli.tasks.base import Rows, part_of
-from lossnet.cli.tasks.multilabel.parts import has_parts
+from lossnet.cli.tasks.multilabel.parts import has_parts, missing_values
 from lossnet.cli.text import some
 from lossnet.errors import DataError
 
@@ -82,7 +82,7 @@ def load_labelled(
         data = part_of(load_splits(source, labels=labels).parts(), split, source, "rows")
     X, notes = features_like(data, known.features(data))
     matrices = Matrices(X, labels_like(data, known, source))
-    return Rows(matrices, data.n_rows, split, [*data.notes, *notes])
+    return Rows(matrices, data.n_rows, split, [*data.notes, *missing_values(data), *notes])
 
 
 def load_unlabelled(
@@ -103,7 +103,7 @@ def load_unlabelled(
         labels = known.labels_option if labels is None else labels
         data = part_of(load_splits(source, labels=labels).parts(), split, source, "rows")
     X, notes = features_like(data, known.features(data))
-    return Rows(Matrices(X, None), data.n_rows, split, [*data.notes, *notes])
+    return Rows(Matrices(X, None), data.n_rows, split, [*data.notes, *missing_values(data), *notes])
 
 
 def labels_like(data: MultiLabelData, known: Known, source: str) -> np.ndarray[Any, Any]:
