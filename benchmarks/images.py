@@ -104,6 +104,7 @@ def model_of(name: str, row: str, seed: int) -> tuple[ImageSegmenter, dict[str, 
         method_params=params or None,
         classes=DATA[name][1],
         random_state=seed,
+        average=1,  # while training; 6 in measured
         **{"task_net": "fcn", **settings},
     )
     return model, {**settings, "method_params": model.resolved_method_params()}
@@ -157,6 +158,7 @@ def one(arguments: argparse.Namespace, name: str, row: str, seed: int, splits: I
 def measured(model: ImageSegmenter, splits: ImageSplits) -> dict[str, float]:
     """Metrics of the validation and of the test part, crops averaged in both."""
     found: dict[str, float] = {"epochs": float(len(model.history_))}
+    model.set_params(average=6)
     for prefix, data in (("validation ", splits.validation), ("", splits.test)):
         assert data is not None
         assert data.masks is not None
@@ -262,8 +264,8 @@ def pictures(arguments: argparse.Namespace) -> None:
         assert test.masks is not None
         found = {}
         for row in ("cross-entropy", "seal-regression"):
-            found[row] = fitted(arguments, name, row, splits).predict(test)
-        model = fitted(arguments, name, "alen", splits)
+            found[row] = fitted(arguments, name, row, splits).set_params(average=6).predict(test)
+        model = fitted(arguments, name, "alen", splits).set_params(average=6)
         assert splits.validation is not None
         model.tune_refinement(splits.validation, most=MOST_STEPS)
         refined = model.predict(test)

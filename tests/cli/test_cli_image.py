@@ -160,8 +160,8 @@ def test_draws(lossnet: Run, segmenter: Path, pictures: Path, tmp_path: Path) ->
     grid, frames = tmp_path / "grid.png", tmp_path / "frames.png"
     result = lossnet("evaluate", segmenter, pictures, "--picture", grid, "--frames", frames)
     assert result.out.endswith(f"picture: {grid}\nframes: {frames}\n")
-    # Image, truth, the net and its refinement; all six test images.
-    assert image.open(grid).size == (651, 1068)
+    # Image, truth, the net and its refinement; all six test images, and a legend.
+    assert image.open(grid).size == (651, 1110)
     assert image.open(frames).width > image.open(grid).width
     other = tmp_path / "plain"
     assert lossnet("train", pictures, "--out", other, *SMALL_IMAGES).code == 0

@@ -178,7 +178,7 @@ def test_grey_pictures_of_more_than_8_bits(tmp_path) -> None:
         np.testing.assert_array_equal(load_images(tmp_path / name).images[0, ..., 0], grey)
         assert load_images(tmp_path / name, size=(2, 3)).images.dtype == np.uint8
     for name, values, message in (
-        ("large.tif", grey.astype(np.int32) * 1000, "from 0 to 255000; expected 0 to 255 or 0 to"),
+        ("large.tif", grey.astype(np.int32) * 1000, "from 0 to 255000; expected 0 to 65535"),
         ("below.tif", grey.astype(np.int32) - 256, "to -1; expected"),
         ("wide.tif", grey.astype(np.float32), r"to 255.0; expected 0 to 1 of floating-point"),
         ("nan.tif", np.full((2, 2), np.nan, np.float32), "from nan to nan; expected 0 to 1"),
@@ -187,6 +187,66 @@ def test_grey_pictures_of_more_than_8_bits(tmp_path) -> None:
         image.fromarray(values).save(tmp_path / name)
         with pytest.raises(DataError, match=rf"{name} has values .*{message}.*scale them"):
             load_images(tmp_path / name)
+
+
+def put_grey(folder, arrays, *, names=None) -> None:
+    """Grey pictures of 16 bits, without masks."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, array in zip(names or "abcdefg", arrays, strict=False):
+        image.fromarray(np.asarray(array, dtype=np.uint16)).save(folder / f"{name}.png")
+
+
+def test_the_folder_decides_how_grey_values_are_scaled(tmp_path) -> None:
+    dark, bright = np.full((2, 2), 200), np.full((2, 2), 4000)
+    put_grey(tmp_path / "train", [dark, bright])
+    put_grey(tmp_path / "test", [dark])
+    parts = load_image_parts(tmp_path)
+    for data, expected in ((parts["train"], [12, 249]), (parts["test"], [12])):
+        assert data.images[:, 0, 0, 0].tolist() == expected
+        assert data.white == 4095
+        assert "grey values of more than 8 bits are scaled from 0 to 4095" in data.notes
+    assert load_images(tmp_path).white == 4095
+    resized = load_images(tmp_path, size=1)
+    assert resized.images[:, 0, 0, 0].tolist() == [12, 249, 12]
+    # As a model's training data was, whatever a folder's own values are.
+    data = load_images(tmp_path / "train", white=65535)
+    assert data.images[:, 0, 0, 0].tolist() == [1, 16]
+    with pytest.raises(DataError, match=r"b.png has values from 4000 to 4000; expected 0 to 255"):
+        load_images(tmp_path / "train", white=255)
+    with pytest.raises(SettingError, match="white must be one of 255, 4095, 65535, got 7"):
+        load_images(tmp_path, white=7)
+
+
+@pytest.mark.parametrize("suffix", [".webp", ".ppm", ".tga", ".jp2", ".PNM"])
+def test_every_suffix_that_pillow_reads(tmp_path, suffix) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "masks").mkdir()
+    image.fromarray(IMAGES[0]).save(tmp_path / "images" / f"a{suffix}")
+    image.fromarray(MASKS[0].astype(np.uint8)).save(tmp_path / "masks" / "a.png")
+    assert load_images(tmp_path).names == ["a"]
+    assert load_images(tmp_path / "images" / f"a{suffix}").size == (4, 6)
+
+
+def test_files_that_are_not_read_are_named(tmp_path) -> None:
+    put(tmp_path)
+    for name in ("images/p5.heic", "masks/notes.txt", "README.md", "images/.hidden"):
+        (tmp_path / name).write_bytes(b"something")
+    assert load_images(tmp_path).notes == [
+        f"not read in {tmp_path}: README.md, images/p5.heic, masks/notes.txt"
+    ]
+    for part in ("train", "val"):
+        put(tmp_path / "parts" / part)
+    (tmp_path / "parts" / "extra").mkdir()
+    assert load_images(tmp_path / "parts").notes == [f"not read in {tmp_path}/parts: extra"]
+    put(tmp_path / "parts" / "dev")
+    with pytest.raises(DataError, match="has two validation folders, dev and val; keep one"):
+        load_images(tmp_path / "parts")
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "a.heic").write_bytes(b"something")
+    with pytest.raises(DataError, match=r"no picture that Pillow reads \(it has a.heic\)"):
+        load_images(tmp_path / "odd")
+    with pytest.raises(DataError, match=r"Pillow reads no .heic files; convert it"):
+        load_images(tmp_path / "odd" / "a.heic")
 
 
 def test_masks_need_not_be_read(tmp_path) -> None:
@@ -312,7 +372,7 @@ def test_a_mask_of_another_size_names_the_pair(tmp_path) -> None:
 def test_bad_folders(tmp_path) -> None:
     with pytest.raises(DataError, match="does not exist"):
         load_images(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="holds no pictures"):
+    with pytest.raises(DataError, match="holds no picture that"):
         load_images(tmp_path)
     put(tmp_path)
     (tmp_path / "masks" / "p3.png").unlink()

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from lossnet import ImageSegmenter
-from lossnet.data import ImageData
+from lossnet.data import ImageData, load_images
 from lossnet.energies import ScoreMap
 from lossnet.errors import DataError, SettingError
 from lossnet.metrics import mean_iou
@@ -183,10 +183,7 @@ def test_refinement_is_tuned_on_other_data(fitted) -> None:
     model = clone(fitted).fit(TRAIN[2])
     model.tune_refinement(TEST[2], most=4)
     assert model.refine_steps_ in range(5)
-    scores = [
-        mean_iou(TEST[2].masks, y >= 0.5)
-        for y in model.set_params(average=1).refinement_path(TEST[2], steps=4)
-    ]
+    scores = [mean_iou(TEST[2].masks, y >= 0.5) for y in model.refinement_path(TEST[2], steps=4)]
     assert scores[model.refine_steps_] == pytest.approx(max(scores))
     with pytest.raises(SettingError, match="predicts without descending on the energy"):
         segmenter().fit(TRAIN[2]).tune_refinement(TEST[2])
@@ -201,6 +198,34 @@ def test_crops_are_averaged_only_where_asked(fitted) -> None:
     # The critic takes crops alone; they then cover the image.
     model = segmenter("dvn", average=1, method_params=quick("dvn")).fit(TRAIN[2])
     assert model.predict(TEST[2]).shape == (12, 8, 8)
+
+
+def test_early_stopping_measures_what_predicts() -> None:
+    model = segmenter(max_epochs=3, average=3).fit(TRAIN[2], validation_data=TEST[2])
+    best = max(row["metric"] for row in model.history_)
+    assert best == pytest.approx(model.score(TEST[2]), abs=1e-12)
+
+
+def test_grey_values_are_scaled_as_in_training(tmp_path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    grey = (1000 * TRAIN[2].images[..., 0].clip(0, 3)).astype(np.uint16)
+    for folder, count, scale in (("train", 8, 1), ("dark", 2, 0.05)):
+        for kind, arrays in (("images", grey * scale), ("masks", TRAIN[2].masks)):
+            (tmp_path / folder / kind).mkdir(parents=True)
+            dtype = np.uint16 if kind == "images" else np.uint8
+            for k in range(count):
+                path = tmp_path / folder / kind / f"{k}.png"
+                image.fromarray(arrays[k].astype(dtype)).save(path)
+    model = segmenter().fit(tmp_path / "train")
+    assert model.white_ == 4095
+    model.save(tmp_path / "model")
+    model = ImageSegmenter.load(tmp_path / "model")
+    alike = load_images(tmp_path / "dark", white=4095)
+    np.testing.assert_array_equal(
+        model.predict_proba(tmp_path / "dark"), model.predict_proba(alike)
+    )
+    with pytest.raises(DataError, match=r"scaled from 0 to 255, and in training from 0 to 4095"):
+        model.predict(load_images(tmp_path / "dark"))
 
 
 def test_images_of_other_sizes_can_be_predicted(fitted) -> None:

@@ -22,9 +22,10 @@ def drawn(monkeypatch) -> list:
     calls: list = []
     grid = module._grid
 
-    def spy(columns, rows, path, title):
-        calls.append(SimpleNamespace(columns=columns, rows=list(rows), title=title))
-        return grid(columns, rows, path, title)
+    def spy(columns, rows, path, title, legend):
+        shown = {"columns": columns, "rows": list(rows), "title": title, "legend": legend}
+        calls.append(SimpleNamespace(**shown))
+        return grid(columns, rows, path, title, legend)
 
     monkeypatch.setattr(module, "_grid", spy)
     return calls
@@ -56,6 +57,29 @@ def test_methods_side_by_side(tmp_path, drawn, classes) -> None:
     np.testing.assert_allclose(call.columns[0][1], IMAGES / 255.0, atol=1e-6)
     np.testing.assert_allclose(call.columns[1][1], call.columns[2][1])
     assert len(np.unique(call.columns[1][1].reshape(-1, 3), axis=0)) == classes
+
+
+def test_a_legend_names_the_colours(tmp_path, drawn) -> None:
+    masks = np.zeros((9, 6, 8), int)
+    masks[:, 0] = 2
+    settings = {"classes": 4, "names": ["sky", "sea", "sand", "sun"]}
+    path = draw_segmentation(IMAGES, masks, {"a": masks}, tmp_path / "a.svg", **settings)
+    ((sky, black), (sand, red)) = drawn[0].legend
+    assert (sky, sand) == ("sky", "sand")
+    assert black.tolist() == [0, 0, 0]
+    np.testing.assert_allclose(red, drawn[0].columns[1][1][0, 0, 0])
+    assert b"<!-- sand -->" in path.read_bytes()
+    frames = np.zeros((2, 9, 6, 8, 4))
+    frames[..., 3] = 1
+    draw_refinement_frames(IMAGES, masks, frames, tmp_path / "b.png", **settings)
+    assert [name for name, _ in drawn[1].legend] == ["sky", "sand", "sun"]
+    draw_segmentation(IMAGES, masks, {"a": masks}, tmp_path / "a.png", classes=3)
+    assert [name for name, _ in drawn[2].legend] == ["0", "2"]
+    many = np.arange(9 * 48).reshape(9, 6, 8) % 256
+    draw_segmentation(IMAGES, many, {"a": many}, tmp_path / "a.png", classes=256)
+    assert len(drawn[3].legend) == 176
+    with pytest.raises(SettingError, match="1 names for 2 classes"):
+        draw_segmentation(IMAGES, masks // 2, {"a": masks // 2}, path, names=["sky"])
 
 
 def test_all_images_where_there_are_few(tmp_path, drawn) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from lossnet.data.images import ImageData
-from lossnet.data.parts import PART_WORDS, PARTS, Parts, cut_rows
-from lossnet.data.pictures import Size, is_picture, mask_of, read_folder, read_picture
+from lossnet.data.parts import PART_WORDS, PARTS, Parts, cut_rows, left_out
+from lossnet.data.picture_folders import read_folders, read_picture
+from lossnet.data.pictures import WHITES, Size, is_picture, mask_of
 from lossnet.data.text import read_bytes
 from lossnet.errors import DataError, SettingError
 
@@ -24,7 +25,9 @@ class ImageSplits(Parts[ImageData]):
     """Three parts of one data set; ``validation`` and ``test`` may be None."""
 
 
-def load_images(path: str | Path, *, size: int | Size | None = None) -> ImageData:
+def load_images(
+    path: str | Path, *, size: int | Size | None = None, white: int | None = None
+) -> ImageData:
     """Read all images of a file or a folder, and their masks where there are any.
 
     An ``.npz`` file has ``images`` and ``masks`` (or ``labels``), or those of its parts
@@ -32,16 +35,20 @@ def load_images(path: str | Path, *, size: int | Size | None = None) -> ImageDat
     ``images/`` and masks of the same names in ``masks/``; or masks beside their images, ``a.png``
     and ``a_mask.png``; or parts, ``train/``, ``test/``, each such a folder. A mask's pixel is the
     number of its class, in a picture with a palette its index; masks of nothing but 0 and 255 are
-    taken as 0 and 1. Grey values of 16 bits are scaled to 8, floating-point ones from 0 to 1 to
-    0 to 255. A picture that cannot be read is named in a :class:`DamagedImageWarning` and
-    left out with its pair.
+    taken as 0 and 1. Grey values of more than 8 bits are scaled alike in all pictures, see
+    ``white``; floating-point ones from 0 to 1 to 0 to 255. A picture that cannot be read is named
+    in a :class:`DamagedImageWarning` and left out with its pair; files that were not read are in
+    the notes.
 
     Args:
         path: the file or the folder.
         size: height and width to resize pictures to, or one side of a square; without it they
             must have one size.
+        white: the grey value of pictures of more than 8 bits that becomes 255: 255, 4095 or 65535;
+            None takes the least that no value of all pictures exceeds. A model's ``white_`` reads
+            pictures as its training did.
     """
-    return joined_images(load_image_parts(path, size=size))
+    return joined_images(load_image_parts(path, size=size, white=white))
 
 
 def load_image_splits(
@@ -75,7 +82,11 @@ def split_images(data: ImageData, *, seed: int = 0) -> ImageSplits:
 
 
 def load_image_parts(
-    path: str | Path, *, size: int | Size | None = None, with_masks: bool = True
+    path: str | Path,
+    *,
+    size: int | Size | None = None,
+    with_masks: bool = True,
+    white: int | None = None,
 ) -> dict[str, ImageData]:
     """The parts of a data set by name; data without parts under the empty name.
 
@@ -85,21 +96,32 @@ def load_image_parts(
         path: the file or the folder.
         size: height and width to resize pictures to, or one side of a square.
         with_masks: False leaves the masks of folders unread, whatever state they are in.
+        white: as in :func:`load_images`.
     """
     path, size = Path(path).expanduser(), _height_and_width(size)
+    if white is not None and white not in WHITES:
+        raise SettingError(f"white must be one of {', '.join(map(str, WHITES))}, got {white!r}")
     if not path.exists():
         raise DataError(f"{path} does not exist")
     if path.is_file():
-        return {"": read_picture(path, size)} if is_picture(path) else _npz_parts(path, size)
-    if named := _part_folders(path):
-        return {
-            part: read_folder(folder, size, path.name, with_masks=with_masks)
-            for part, folder in named.items()
-        }
+        return {"": read_picture(path, size, white)} if is_picture(path) else _npz_parts(path, size)
+    named = _part_folders(path)
     archives = sorted(path.glob("*.npz"))
-    if len(archives) == 1 and not _has_pictures(path):
-        return _npz_parts(archives[0], size)
-    return {"": read_folder(path, size, path.name, with_masks=with_masks)}
+    if not named and len(archives) == 1 and not _has_pictures(path):
+        return _with_note(_npz_parts(archives[0], size), path, archives)
+    parts = read_folders(named or {"": path}, size, path.name, with_masks=with_masks, white=white)
+    return _with_note(parts, path, named.values()) if named else parts
+
+
+def _with_note(
+    parts: dict[str, ImageData], folder: Path, used: Iterable[Path]
+) -> dict[str, ImageData]:
+    """The parts, the training part with a note on what else the folder holds."""
+    read = {path.name for path in used}
+    first = min(parts, key=lambda part: part != "train")
+    others = (path.name for path in folder.iterdir() if path.name not in read)
+    parts[first].notes.extend(left_out(folder, others))
+    return parts
 
 
 def _height_and_width(size: Any) -> Size | None:
@@ -134,8 +156,16 @@ def holds_images(path: str | Path) -> bool:
 
 
 def _part_folders(path: Path) -> dict[str, Path]:
-    folders = sorted(p for p in path.iterdir() if p.is_dir())
-    return {PART_WORDS[p.name.lower()]: p for p in folders if p.name.lower() in PART_WORDS}
+    found: dict[str, Path] = {}
+    for folder in sorted(p for p in path.iterdir() if p.is_dir()):
+        part = PART_WORDS.get(folder.name.lower())
+        if part in found:
+            raise DataError(
+                f"{path} has two {part} folders, {found[part].name} and {folder.name}; keep one"
+            )
+        if part is not None:
+            found[part] = folder
+    return found
 
 
 def _has_pictures(path: Path) -> bool:
@@ -160,6 +190,11 @@ def _part_and_kind(key: str) -> tuple[str, str] | None:
 
 
 def _npz_parts(path: Path, size: Size | None) -> dict[str, ImageData]:
+    if path.suffix.lower() not in (".npz", ".gz", ""):
+        raise DataError(
+            f"{path} is neither an .npz file nor a picture: Pillow reads no {path.suffix} files; "
+            "convert it, to .png for instance"
+        )
     if size is not None:
         raise DataError(f"{path} holds arrays, which are not resized; leave the size out")
     try:
@@ -201,4 +236,5 @@ def joined_images(parts: Mapping[str, ImageData]) -> ImageData:
         first.name,
         list(dict.fromkeys(note for _, data in rows for note in data.notes)),
         None if any(size is None for size in sizes) else [one for size in sizes for one in size],
+        next((data.white for _, data in rows if data.white is not None), None),
     )

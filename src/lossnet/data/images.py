@@ -32,6 +32,7 @@ class ImageData:
         notes: what a reader did that a user should know.
         sizes: height and width that each picture had before it was resized; None where they were
             taken as they are.
+        white: the grey value that became 255 where pictures had more than 8 bits; None of others.
     """
 
     images: np.ndarray[Any, Any]
@@ -40,6 +41,7 @@ class ImageData:
     name: str = "data"
     notes: list[str] = field(default_factory=list)
     sizes: list[tuple[int, int]] | None = None
+    white: int | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__

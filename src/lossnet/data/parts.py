@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -19,6 +20,9 @@ PART_WORDS = {
     "val": "validation",
     "dev": "validation",
     "test": "test",
+    # CoNLL-2003's two test files, of which papers use the first to validate.
+    "testa": "validation",
+    "testb": "test",
 }
 
 
@@ -77,3 +81,20 @@ def cut_rows(rows: int, fractions: list[float], seed: int) -> list[np.ndarray[An
     if start >= rows:
         raise DataError(f"{rows} rows are too few to cut {fractions} from; give more rows")
     return [np.sort(order[start:]), *parts]
+
+
+def listed(names: Iterable[str], most: int = 3) -> str:
+    """The first names that are not hidden, and how many more there are; empty without any.
+
+    >>> listed(["c", "a", ".hidden", "b", "d"])
+    'a, b, c and 1 more'
+    """
+    shown = sorted(name for name in names if not Path(name).name.startswith("."))
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
+
+
+def left_out(folder: Path, names: Iterable[str]) -> list[str]:
+    """A note that names what is in a folder and was not read."""
+    found = listed(names)
+    return [f"not read in {folder}: {found}"] if found else []

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lossnet.data.images import ImageData
 from lossnet.errors import DataError, LossnetError
 from lossnet.files import write_whole
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff")
+#: The commonest of the suffixes that Pillow reads.
+COMMON_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff"})
+#: Largest grey values of 8, 12 and 16 bits.
+WHITES = (255, 4095, 65535)
 #: How the name of a mask ends where it lies beside its image.
 MASK_SUFFIX = "_mask"
 #: Colours of the first classes; :func:`palette` has those of all.
@@ -45,8 +46,20 @@ def palette() -> np.ndarray[Any, Any]:
 
 
 def is_picture(path: Path) -> bool:
-    """Whether a file's name is that of a picture."""
-    return path.suffix.lower() in SUFFIXES and path.name[0] != "."
+    """Whether a file's name is that of a picture that Pillow reads."""
+    suffix = path.suffix.lower()
+    return path.name[0] != "." and (suffix in COMMON_SUFFIXES or suffix in _suffixes())
+
+
+@cache
+def _suffixes() -> frozenset[str]:
+    """Every suffix that Pillow reads; the commonest where Pillow is not installed."""
+    try:
+        image = _pillow()
+    except MissingPillowError:
+        return COMMON_SUFFIXES
+    kinds = image.registered_extensions()
+    return frozenset(suffix for suffix, kind in kinds.items() if kind in image.OPEN)
 
 
 def mask_of(name: str) -> str:
@@ -54,91 +67,7 @@ def mask_of(name: str) -> str:
     return f"{name}{MASK_SUFFIX}"
 
 
-def read_picture(path: Path, size: Size | None) -> ImageData:
-    """One picture, without a mask; an error where it cannot be read."""
-    try:
-        picture, own = _read(path, size, mask=False)
-    except _DamagedError as error:
-        raise DataError(f"{error}; give another picture") from error
-    sizes = None if size is None else [own]
-    return ImageData([picture], None, [path.stem], path.name, sizes=sizes)  # type: ignore[arg-type]
-
-
-def read_folder(
-    folder: Path, size: Size | None, name: str, *, with_masks: bool = True
-) -> ImageData:
-    """The pictures of a folder, and their masks where there are any.
-
-    Args:
-        folder: with ``images/`` and ``masks/``, or with pictures.
-        size: height and width to resize to.
-        name: what to call the data set.
-        with_masks: False leaves masks unread, and pictures need none.
-    """
-    images, masks = _pairs(folder, with_masks=with_masks)
-    pictures, labels, names, notes, sizes = [], [], [], [], []
-    damaged: list[_DamagedError] = []
-    for label, file in images.items():
-        try:
-            picture, own = _read(file, size, mask=False)
-            mask = _read(masks[label], size, mask=True)[0] if masks else None
-        except _DamagedError as error:
-            damaged.append(error)
-            notes.append(f"{error}; {'the pair' if masks else 'it'} is left out")
-            warnings.warn(notes[-1], DamagedImageWarning, stacklevel=5)
-            continue
-        if mask is not None and mask.shape[:2] != picture.shape[:2]:
-            raise DataError(
-                f"{file} is {picture.shape[0]} x {picture.shape[1]} and {masks[label]} "
-                f"{mask.shape[0]} x {mask.shape[1]} (height x width); give masks of their "
-                "images' size, or resize both: size= of load_images, --size on the command line"
-            )
-        pictures.append(picture)
-        labels.append(mask)
-        names.append(label)
-        sizes.append(own)
-    if not pictures:
-        raise DataError(f"no picture of {folder} can be read: {_listed(damaged)}")
-    if len({picture.ndim for picture in pictures}) > 1:
-        notes.append("grey pictures among coloured ones are taken as coloured")
-        pictures = [p if p.ndim == 3 else np.repeat(p[..., None], 3, 2) for p in pictures]
-    found: Any = labels if masks else None
-    return ImageData(pictures, found, names, name, notes, None if size is None else sizes)  # type: ignore[arg-type]
-
-
-def _pairs(folder: Path, *, with_masks: bool) -> tuple[dict[str, Path], dict[str, Path]]:
-    """Pictures and masks by name; no masks where there are none at all, or none are asked for."""
-    apart = (folder / "images").is_dir()
-    files = _pictures(folder / "images" if apart else folder)
-    masks = _pictures(folder / "masks") if apart and (folder / "masks").is_dir() else {}
-    if not apart:
-        ends = {name: file for name, file in files.items() if name.endswith(MASK_SUFFIX)}
-        masks = {name.removesuffix(MASK_SUFFIX): file for name, file in ends.items()}
-        files = {name: file for name, file in files.items() if name not in ends}
-    if not files:
-        raise DataError(
-            f"{folder} holds no pictures ({', '.join(SUFFIXES)}); expected images/ and masks/, or "
-            f"a.png beside a{MASK_SUFFIX}.png"
-        )
-    bare = set(files) - set(masks) if masks and with_masks else set()
-    alone = sorted(bare | (set(masks) - set(files)))
-    if alone:
-        missing = "mask" if alone[0] in files else "image"
-        raise DataError(f"{folder}: {alone[0]!r} has no {missing}; give both, or remove it")
-    return files, masks if with_masks else {}
-
-
-def _pictures(folder: Path) -> dict[str, Path]:
-    files: dict[str, Path] = {}
-    for path in sorted(folder.iterdir()):
-        if is_picture(path):
-            if path.stem in files:
-                raise DataError(f"{folder} has {files[path.stem].name} and {path.name}; keep one")
-            files[path.stem] = path
-    return files
-
-
-class _DamagedError(Exception):
+class DamagedError(Exception):
     """A picture that cannot be read."""
 
     def __init__(self, path: Path, reason: Exception) -> None:
@@ -146,54 +75,77 @@ class _DamagedError(Exception):
         self.path = path
 
 
-def _listed(damaged: Sequence[_DamagedError], most: int = 3) -> str:
-    """The first reason, then the other files, of which there may be thousands."""
-    others = [error.path.name for error in damaged[1:most]]
-    if len(damaged) > most:
-        others.append(f"{len(damaged) - most} more")
-    return f"{damaged[0]}; nor can {', '.join(others)}" if others else str(damaged[0])
+class Picture(NamedTuple):
+    """Pixels (H, W) or (H, W, 3) of a file, which may have been resized.
+
+    ``depth`` has the least and the largest value of grey pixels of more than 8 bits, which are yet
+    to be scaled; None of others.
+    """
+
+    path: Path
+    pixels: np.ndarray[Any, Any]
+    own_size: Size
+    depth: tuple[int, int] | None = None
 
 
-def _read(path: Path, size: Size | None, *, mask: bool) -> tuple[np.ndarray[Any, Any], Size]:
-    """The pixels, (H, W) of a mask or a grey picture, (H, W, 3) of a coloured one; its own size."""
+def open_picture(path: Path, size: Size | None, *, mask: bool = False) -> Picture:
+    """The pixels of a picture; those of a mask are classes, and are resized as such."""
     image = _pillow()
     try:
         with image.open(path) as opened:
             opened.load()
             picture, kind = opened.copy(), opened.format
     except Exception as error:  # Pillow raises what the decoder raises
-        raise _DamagedError(path, error) from error
-    picture = _as_mask(picture, kind, path) if mask else _as_bytes(picture, path)
-    own = (picture.height, picture.width)
+        raise DamagedError(path, error) from error
+    own, depth = (picture.height, picture.width), None
+    if mask:
+        picture = _as_mask(picture, kind, path)
+    elif picture.mode.startswith("I"):
+        values = np.asarray(picture)
+        depth = (int(values.min()), int(values.max()))
+        # Resized as floating-point numbers, which lose nothing.
+        picture = picture if size is None else image.fromarray(values.astype(np.float32))
+    else:
+        picture = _as_bytes(picture, path)
     if size is not None:
         way = image.Resampling.NEAREST if mask else image.Resampling.BILINEAR
         picture = picture.resize((size[1], size[0]), way)
-    return np.asarray(picture), own
+    return Picture(path, np.asarray(picture), own, depth)
+
+
+def white_of(pictures: Iterable[Picture]) -> int | None:
+    """What counts as white: the least of :data:`WHITES` that no value exceeds; None of 8 bits."""
+    highest = [picture.depth[1] for picture in pictures if picture.depth is not None]
+    if not highest:
+        return None
+    return next((white for white in WHITES if max(highest) <= white), WHITES[-1])
+
+
+def as_bytes(picture: Picture, white: int | None) -> np.ndarray[Any, Any]:
+    """The pixels from 0 to 255; grey values of more than 8 bits are scaled from 0 to ``white``."""
+    if picture.depth is None or white is None:
+        return picture.pixels
+    low, high = picture.depth
+    if low < 0 or high > white:
+        raise _out_of_range(picture.path, low, high, f"0 to {white} of whole numbers")
+    return np.rint(picture.pixels / (white / 255.0)).astype(np.uint8)
 
 
 def _as_bytes(picture: Any, path: Path) -> Any:
     """The picture in grey or colours of 8 bits."""
     if picture.mode in ("L", "RGB"):
         return picture
-    if picture.mode == "F" or picture.mode.startswith("I"):
-        return _pillow().fromarray(_scaled(np.asarray(picture), path))
-    return picture.convert("L" if picture.mode in ("1", "LA") else "RGB")
-
-
-def _scaled(values: np.ndarray[Any, Any], path: Path) -> np.ndarray[Any, Any]:
-    """Grey values of more than 8 bits from 0 to 255; Pillow alone would cut them off."""
+    if picture.mode != "F":
+        return picture.convert("L" if picture.mode in ("1", "LA") else "RGB")
+    values = np.asarray(picture)
     low, high = values.min(), values.max()
-    if values.dtype.kind == "f":
-        if low >= 0 and high <= 1:
-            return np.rint(values * 255.0).astype(np.uint8)
-        expected = "0 to 1 of floating-point numbers"
-    else:
-        if low >= 0 and high <= 255:
-            return values.astype(np.uint8)
-        if low >= 0 and high <= 65535:
-            return np.rint(values / 257.0).astype(np.uint8)
-        expected = "0 to 255 or 0 to 65535 of whole numbers"
-    raise DataError(
+    if not (low >= 0 and high <= 1):
+        raise _out_of_range(path, low, high, "0 to 1 of floating-point numbers")
+    return _pillow().fromarray(np.rint(values * 255.0).astype(np.uint8))
+
+
+def _out_of_range(path: Path, low: Any, high: Any, expected: str) -> DataError:
+    return DataError(
         f"{path} has values from {low} to {high}; expected {expected}: scale them, or give the "
         "images as arrays in an .npz file, which are taken as they are"
     )

@@ -26,6 +26,7 @@ from lossnet.estimators.pixels import (
     check_crop,
     check_fits,
     check_net,
+    check_white,
     crop_of,
     energy_for,
     far_from_training,
@@ -72,12 +73,13 @@ class ImageSegmenter(LossnetEstimator):
             quarters of the images' sides, None whole images.
         flip: mirror half of the crops in training.
         crops: random crops of each image an epoch.
-        average: crops a side whose outputs are averaged in prediction, 36 in all as in the
-            papers for 6; 1 predicts on whole images where the nets can.
+        average: crops a side whose outputs are averaged, in prediction and in validation alike; 6
+            are 36 in all, as in the papers, and seldom worth twice the training time; 1 predicts
+            on whole images where the nets can.
         metric: what early stopping watches and ``score`` gives: a name of
             :data:`lossnet.metrics.IMAGE_METRICS`.
         validation_fraction: share of the images split off for validation where ``fit`` is given
-            none; 0 trains without. Validation averages no crops.
+            none; 0 trains without.
         batch_size: images a batch.
         max_epochs: most epochs of each phase.
         patience: epochs without a better metric after which a phase ends.
@@ -94,6 +96,8 @@ class ImageSegmenter(LossnetEstimator):
         classes_: names of the classes.
         channels_: channels of an image.
         crop_: height and width of a crop.
+        white_: the grey value that became 255 where training pictures had more than 8 bits, and
+            does in files to predict; None where they had not.
         history_: a row for each epoch.
         refine_steps_: steps of the descent that predicts, where :meth:`tune_refinement` chose
             them for the present ``refine``; None takes the method's own.
@@ -121,7 +125,7 @@ class ImageSegmenter(LossnetEstimator):
         crop: int | tuple[int, int] | Literal["auto"] | None = "auto",
         flip: bool = True,
         crops: int = 4,
-        average: int = 6,
+        average: int = 3,
         metric: str = "mean-iou",
         validation_fraction: float = 0.15,
         batch_size: int = 16,
@@ -160,6 +164,7 @@ class ImageSegmenter(LossnetEstimator):
     classes_: list[str]
     channels_: int
     crop_: tuple[int, int]
+    white_: int | None
     standardiser_: Standardiser | None
 
     # Settings --------------------------------------------------------------------------------
@@ -232,11 +237,13 @@ class ImageSegmenter(LossnetEstimator):
             self._check_unlabelled(method, unlabelled is not None)
             data = _labelled(images, masks, "the training data")
             self.classes_ = named_classes(self.classes, data)
-            self.channels_ = data.channels
+            self.channels_, self.white_ = data.channels, data.white
             self.crop_ = crop_of(self.crop, data.size)
             seed = self._seed()
             data, held_out = self._split(data, validation_data, seed)
-            spare = None if unlabelled is None else self._fitting(_read(unlabelled))
+            spare = (
+                None if unlabelled is None else self._fitting(_read(unlabelled, white=self.white_))
+            )
             self.standardiser_ = Standardiser.of(data.floats().reshape(-1, data.channels), True)
             self.method_ = method
             train = self._random(data)
@@ -268,13 +275,14 @@ class ImageSegmenter(LossnetEstimator):
                 raise DataError(
                     f"validation_data has {len(pair)} members; give a pair (images, masks)"
                 )
-            held_out = _labelled(pair[0], pair[1], "validation_data")
+            held_out = _labelled(pair[0], pair[1], "validation_data", self.white_)
             return data, self._fitting(held_out, "validation_data")
         return self._hold_out(data, seed)
 
     def _fitting(self, data: ImageData, what: str | None = None) -> ImageData:
         """The data, or an error where the model cannot take it, which calls it ``what``."""
         check_fits(data, channels=self.channels_, crop=self.crop_, classes=self.classes_, what=what)
+        check_white(data, self.white_, what)
         return data
 
     def _tensors(self, data: ImageData) -> tuple[Tensor, Tensor | None]:
@@ -332,8 +340,8 @@ class ImageSegmenter(LossnetEstimator):
                 attempt(name, net, x, shape)
 
     def _score(self, data: ImageData, by: Proposal) -> float:
-        """The metric on validation data, without averaging crops."""
-        return self._metric(data, self._outputs(by, data, average=1))
+        """The metric on validation data, predicted as :meth:`predict` does."""
+        return self._metric(data, self._outputs(by, data))
 
     def _metric(self, data: ImageData, outputs: np.ndarray) -> float:
         assert data.masks is not None
@@ -344,10 +352,10 @@ class ImageSegmenter(LossnetEstimator):
         """Choose how many steps predictions descend on the energy, 0 to ``most``.
 
         For methods that predict so, or with ``refine``. The fewest steps of the best metric on
-        this data, without averaging crops, are kept in ``refine_steps_``.
+        this data, crops averaged as in prediction, are kept in ``refine_steps_``.
         """
         data = self._unseen(images, masks, labelled="the data to tune on")
-        path = self._path(data, most, average=1)
+        path = self._path(data, most)
         self.refine_steps_ = int(np.argmax([self._metric(data, y) for y in path]))
         self.refined_as_ = describe(self.refine)
         return self
@@ -360,7 +368,6 @@ class ImageSegmenter(LossnetEstimator):
         data: ImageData,
         *,
         nets: frozenset[str],
-        average: int,
         axis: int = 0,
     ) -> np.ndarray:
         """What ``find`` gives for every image's crops, averaged, some images at a time.
@@ -373,10 +380,9 @@ class ImageSegmenter(LossnetEstimator):
             part = data.subset(range(first, min(first + _CHUNK, len(data))))
             images, _ = self._tensors(part)
             # Whole images, unless a net takes crops alone; those then cover the image.
-            whole = average == 1 and not fixed
-            source = (
-                FixedCrops(images, crop=part.size) if whole else self._crops(images, count=average)
-            )
+            whole = self.average == 1 and not fixed
+            crops = partial(self._crops, count=self.average)
+            source = FixedCrops(images, crop=part.size) if whole else crops(images)
             found = find(source)
             if axis:
                 found = torch.stack([source.average(step) for step in found])
@@ -386,22 +392,20 @@ class ImageSegmenter(LossnetEstimator):
         outputs: np.ndarray = np.concatenate(pieces, axis)
         return outputs
 
-    def _outputs(self, by: Proposal, data: ImageData, *, average: int) -> np.ndarray:
+    def _outputs(self, by: Proposal, data: ImageData) -> np.ndarray:
         space = self._output()[1]
         return self._over_images(
             lambda source: predict(by, self.nets_, space, source, batch_size=128),
             data,
             nets=by.nets,
-            average=average,
         )
 
-    def _path(self, data: ImageData, steps: int, *, average: int) -> np.ndarray:
+    def _path(self, data: ImageData, steps: int) -> np.ndarray:
         descent, space = self._descent(steps), self._output()[1]
         return self._over_images(
             lambda source: predict_path(descent, self.nets_, space, source, batch_size=128),
             data,
             nets=descent.nets,
-            average=average,
             axis=1,
         )
 
@@ -414,7 +418,10 @@ class ImageSegmenter(LossnetEstimator):
     def _unseen(self, images: Any, masks: Any = None, *, labelled: str | None = None) -> ImageData:
         """Images for the fitted model; with ``labelled``, what errors call them, masks too."""
         check_is_fitted(self, "nets_")
-        data = _read(images) if labelled is None else _labelled(images, masks, labelled)
+        if labelled is None:
+            data = _read(images, white=self.white_)
+        else:
+            data = _labelled(images, masks, labelled, self.white_)
         if (told := far_from_training(data, self.standardiser_)) is not None:
             warnings.warn(told, stacklevel=3)
         return self._fitting(data)
@@ -425,7 +432,7 @@ class ImageSegmenter(LossnetEstimator):
         Methods that predict by descending on the energy give relaxed outputs.
         """
         data = self._unseen(images)
-        return self._outputs(self._proposal(), data, average=self.average)
+        return self._outputs(self._proposal(), data)
 
     def predict(self, images: Any) -> np.ndarray:
         """The class of every pixel, ``(n, H, W)``."""
@@ -437,12 +444,12 @@ class ImageSegmenter(LossnetEstimator):
         For methods that predict by descending on the energy, or with ``refine``; with more than
         two classes a last axis holds them.
         """
-        return self._path(self._unseen(images), steps, average=self.average)
+        return self._path(self._unseen(images), steps)
 
     def score(self, images: Any, masks: Any = None) -> float:
         """The metric, by default mean IoU, on images and their masks."""
         data = self._unseen(images, masks, labelled="the data to score")
-        return self._metric(data, self._outputs(self._proposal(), data, average=self.average))
+        return self._metric(data, self._outputs(self._proposal(), data))
 
     # Storage ---------------------------------------------------------------------------------
 
@@ -451,6 +458,7 @@ class ImageSegmenter(LossnetEstimator):
         facts = {
             "channels": self.channels_,
             "crop": list(self.crop_),
+            "white": self.white_,
             "labels": {"classes": self.classes_},
         }
         return tensors, facts
@@ -460,12 +468,14 @@ class ImageSegmenter(LossnetEstimator):
         self.channels_ = int(facts["channels"])
         height, width = facts["crop"]
         self.crop_ = (int(height), int(width))
+        self.white_ = None if facts["white"] is None else int(facts["white"])
         self.standardiser_ = Standardiser.from_tensors(tensors)
 
 
-def _read(images: Any, masks: Any = None) -> ImageData:
+def _read(images: Any, masks: Any = None, *, white: int | None = None) -> ImageData:
+    """Images as given, or of a file or folder; ``white`` is that of the training pictures."""
     if isinstance(images, str | Path):
-        images = load_images(images)
+        images = load_images(images, white=white)
     if not isinstance(images, ImageData):
         return ImageData(images, masks)
     if masks is not None:
@@ -473,8 +483,8 @@ def _read(images: Any, masks: Any = None) -> ImageData:
     return images
 
 
-def _labelled(images: Any, masks: Any, what: str) -> ImageData:
-    data = _read(images, masks)
+def _labelled(images: Any, masks: Any, what: str, white: int | None = None) -> ImageData:
+    data = _read(images, masks, white=white)
     if data.masks is None:
         raise DataError(f"{what} has no masks; give the class of every pixel, (n, H, W)")
     return data

@@ -160,6 +160,15 @@ def check_fits(
         named_classes(classes, data, what)
 
 
+def check_white(data: ImageData, white: int | None, what: str | None = None) -> None:
+    """Raise where pictures of more than 8 bits were scaled otherwise than those of training."""
+    if None not in (data.white, white) and data.white != white:
+        raise DataError(
+            f"{data.name if what is None else what} has grey values scaled from 0 to {data.white}, "
+            f"and in training from 0 to {white}; read it with load_images(path, white={white})"
+        )
+
+
 def far_from_training(data: ImageData, standardiser: Standardiser | None) -> str | None:
     """What to tell where the images are scaled otherwise than those of training, else None."""
     if standardiser is None or len(standardiser.mean) != data.channels:

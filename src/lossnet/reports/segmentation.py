@@ -21,6 +21,8 @@ GAP = 0.08
 MARGIN = 0.25
 CAPTION = 0.2
 """Height of the line below an image."""
+SWATCH = 0.12
+"""Side of a colour in the legend."""
 
 
 def draw_segmentation(
@@ -30,6 +32,7 @@ def draw_segmentation(
     path: str | Path,
     *,
     classes: int = 2,
+    names: Sequence[str] | None = None,
     by: str | None = None,
     worst: int = 3,
     best: int = 3,
@@ -43,12 +46,14 @@ def draw_segmentation(
         predictions: method name to masks (n, H, W), in the order of the columns.
         path: the picture to write; its suffix is the format.
         classes: how many classes there are.
+        names: their names, for the legend; their numbers where None.
         by: the method whose worst and best images are shown; the last where None.
         worst: how many of the images of lowest IoU, the lowest first.
         best: how many of the images of highest IoU, the highest last.
         title: above the picture.
     """
     data, true = _checked(images, truths, classes)
+    names = _names(names, classes)
     if not isinstance(predictions, Mapping):
         raise DataError(
             f"predictions is a {type(predictions).__name__}; give the masks under a name, "
@@ -68,7 +73,8 @@ def draw_segmentation(
     columns += [
         (name, _coloured(masks, classes), ious[name]) for name, masks in predictions.items()
     ]
-    return _grid(columns, shown, path, title)
+    drawn = [np.asarray(masks)[shown] for masks in (true, *predictions.values())]
+    return _grid(columns, shown, path, title, _legend(drawn, names))
 
 
 def worst_and_best(values: ArrayLike, *, worst: int = 3, best: int = 3) -> list[int]:
@@ -87,6 +93,7 @@ def draw_refinement_frames(
     *,
     steps: Sequence[int] | None = None,
     classes: int = 2,
+    names: Sequence[str] | None = None,
     title: str = "",
 ) -> Path:
     """A refinement from start to end: the image, its output after some steps, its truth.
@@ -99,9 +106,11 @@ def draw_refinement_frames(
         path: the picture to write; its suffix is the format.
         steps: after how many steps; eight from the first to the last where None.
         classes: how many classes there are.
+        names: their names, for the legend; their numbers where None.
         title: above the picture.
     """
     data, true = _checked(images, truths, classes)
+    names = _names(names, classes)
     values = np.asarray(frames)
     expected = (len(data), *data.size) + (() if classes == 2 else (classes,))
     if values.shape[1:] != expected or not len(values):
@@ -116,12 +125,14 @@ def draw_refinement_frames(
     if wrong := [step for step in steps if not 0 <= step <= last]:
         raise SettingError(f"step {wrong[0]} asked for, and the frames go from 0 to {last}")
     columns: list[tuple[str, Any, Any]] = [("image", _pictures(data), None)]
+    drawn = [np.asarray(true)]
     for step in steps:
         masks = values[step] >= 0.5 if classes == 2 else values[step].argmax(-1)
+        drawn.append(masks)
         ious = image_ious(true, masks, classes)
         columns.append((f"step {step}", _blended(values[step], classes), ious))
     columns.append(("truth", _coloured(true, classes), None))
-    return _grid(columns, range(len(data)), path, title)
+    return _grid(columns, range(len(data)), path, title, _legend(drawn, names))
 
 
 def _checked(images: ArrayLike, truths: ArrayLike, classes: int) -> tuple[ImageData, ArrayLike]:
@@ -133,10 +144,29 @@ def _checked(images: ArrayLike, truths: ArrayLike, classes: int) -> tuple[ImageD
     return data, data.masks
 
 
+def _names(names: Sequence[str] | None, classes: int) -> list[str]:
+    """What to call the classes."""
+    if names is None:
+        return [str(number) for number in range(classes)]
+    if len(names) != classes:
+        raise SettingError(f"{len(names)} names for {classes} classes; give one each, or classes=")
+    return [str(name) for name in names]
+
+
+def _legend(masks: Sequence[np.ndarray], names: Sequence[str]) -> list[tuple[str, np.ndarray]]:
+    """Name and colour of each class in the drawn masks."""
+    numbers = sorted({int(number) for mask in masks for number in np.unique(mask)})
+    return [(names[number], _palette(len(names))[number]) for number in numbers]
+
+
 def _grid(
-    columns: Sequence[tuple[str, Any, Any]], rows: Sequence[int], path: str | Path, title: str
+    columns: Sequence[tuple[str, Any, Any]],
+    rows: Sequence[int],
+    path: str | Path,
+    title: str,
+    legend: Sequence[tuple[str, np.ndarray]],
 ) -> Path:
-    """Columns of pictures (name, (n, H, W, 3), IoU or None) in these rows."""
+    """Columns of pictures (name, (n, H, W, 3), IoU or None) in these rows, and a legend below."""
     page = Page()
     top = MARGIN
     if title:
@@ -155,7 +185,24 @@ def _grid(
             if ious is not None:
                 page.text(x, y + height + 0.09, f"IoU {100 * ious[row]:.0f}", size=7, color=GREY)
         y += height + CAPTION
-    return page.save(path, 2 * MARGIN + len(columns) * (CELL + GAP) - GAP, y + MARGIN / 2)
+    width = 2 * MARGIN + len(columns) * (CELL + GAP) - GAP
+    y = _draw_legend(page, legend, y + GAP, width - MARGIN)
+    return page.save(path, width, y + MARGIN / 2)
+
+
+def _draw_legend(
+    page: Page, legend: Sequence[tuple[str, np.ndarray]], y: float, end: float
+) -> float:
+    """Colours with their names, in as many lines as they take; the y below them."""
+    x = MARGIN
+    for name, colour in legend:
+        width = SWATCH + GAP / 2 + page.width_of(name, size=7)
+        if x > MARGIN and x + width > end:
+            x, y = MARGIN, y + CAPTION
+        page.image(x, y, SWATCH, colour.reshape(1, 1, 3))
+        page.text(x + SWATCH + GAP / 2, y + SWATCH / 2, name, size=7)
+        x += width + 2 * GAP
+    return y + CAPTION
 
 
 def _pictures(data: ImageData) -> np.ndarray:

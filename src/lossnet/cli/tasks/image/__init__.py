@@ -89,7 +89,8 @@ class Images:
         from lossnet.cli.tasks.image.parts import read
         from lossnet.data.image_folders import joined_images
 
-        data = joined_images(read(args.unlabelled, args.size, with_masks=False))
+        white = splits.train.white
+        data = joined_images(read(args.unlabelled, args.size, with_masks=False, white=white))
         data = replace(data, masks=None)  # arrays bring theirs along
         return Rows(data, len(data), "all", data.notes)
 
@@ -173,10 +174,10 @@ class Images:
         from lossnet.cli.tasks.image.rows import Known
 
         if facts is None:
-            return Known()
+            return Known(white=model.white_)
         size = facts["size"]
         size = None if size is None else (size[0], size[1])
-        return Known(size, facts["train_checksum"], facts["source"])
+        return Known(size, facts["train_checksum"], facts["source"], model.white_)
 
     def load_labelled(self, args: argparse.Namespace, known: Known) -> Rows:
         """Images with masks."""

@@ -31,12 +31,16 @@ class SegmentedParts(ImageSplits):
 
 
 def read(
-    source: str, size: tuple[int, int] | None, *, with_masks: bool = True
+    source: str,
+    size: tuple[int, int] | None,
+    *,
+    with_masks: bool = True,
+    white: int | None = None,
 ) -> dict[str, ImageData]:
     """The parts by name, or all data under the empty one; damaged pictures are in the notes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DamagedImageWarning)
-        return load_image_parts(source, size=size, with_masks=with_masks)
+        return load_image_parts(source, size=size, with_masks=with_masks, white=white)
 
 
 def load_parts(args: argparse.Namespace) -> SegmentedParts:
@@ -56,7 +60,7 @@ def load_parts(args: argparse.Namespace) -> SegmentedParts:
         raise DataError(f"{args.data} has no training part; it has {', '.join(sorted(parts))}")
     for part, other in given.items():
         if other is not None:
-            parts[part] = joined_images(read(other, args.size))
+            parts[part] = joined_images(read(other, args.size, white=parts["train"].white))
             _check_masks(parts[part], other)
     if "test" in parts and parts["test"].masks is None:
         # Where the parts are folders, test/ often holds what is to be predicted.

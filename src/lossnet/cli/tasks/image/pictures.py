@@ -40,8 +40,9 @@ def draw_grid(judged: Mapping[str, Judged], path: str) -> Path:
         columns[label] = predicted(model, rows.data)
         if name == first:
             by = label
+    names = one.model.classes_
     return draw_segmentation(
-        data.images, data.masks, columns, path, classes=len(one.model.classes_), by=by
+        data.images, data.masks, columns, path, classes=len(names), names=names, by=by
     )
 
 
@@ -53,7 +54,9 @@ def draw_frames(judged: Mapping[str, Judged], path: str) -> Path:
     ious = image_ious(rows.data.masks, predicted(model, rows.data), count)
     data = rows.data.subset(worst_and_best(ious, worst=FRAMES, best=FRAMES))
     frames = model.refinement_path(data, steps=model._proposal().steps)
-    return draw_refinement_frames(data.images, data.masks, frames, path, classes=count)
+    return draw_refinement_frames(
+        data.images, data.masks, frames, path, classes=count, names=model.classes_
+    )
 
 
 def descending(models: Mapping[str, Any]) -> str:

@@ -22,11 +22,13 @@ class Known:
         size: what pictures were resized to; None where they were taken as they are.
         train_checksum: of the training part; None where the model was saved without.
         source: the data that training was given; None where the model was saved without.
+        white: the grey value that became 255 in training; None of pictures of 8 bits.
     """
 
     size: tuple[int, int] | None = None
     train_checksum: str | None = None
     source: str | None = None
+    white: int | None = None
 
 
 def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
@@ -66,7 +68,7 @@ def _read(
     path = Path(args.data).expanduser()
     if size is None and (is_picture(path) or path.is_dir()):
         size = known.size
-    return read(args.data, size, with_masks=with_masks)
+    return read(args.data, size, with_masks=with_masks, white=known.white)
 
 
 def _own_split(parts: dict[str, ImageData], known: Known) -> str:
