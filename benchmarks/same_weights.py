@@ -40,9 +40,7 @@ def fits() -> Iterator[tuple[str, Any, Any]]:
         )
         yield f"labels/{method}", classifier.fit(X, Y), classifier.predict_proba(X)
     words = [f"{'Ab' if n % 3 == 0 else 'c'}{n}" for n in range(40)]
-    sentences = [
-        [words[n] for n in rng.integers(0, 40, rng.integers(1, 9))] for _ in range(60)
-    ]
+    sentences = [[words[n] for n in rng.integers(0, 40, rng.integers(1, 9))] for _ in range(60)]
     tags = [["B-X" if word[0] == "A" else "O" for word in sentence] for sentence in sentences]
     for method in TAGS:
         tagger = lossnet.SequenceTagger(

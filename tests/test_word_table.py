@@ -62,10 +62,29 @@ def test_words_are_numbered_by_what_training_does_with_them() -> None:
     # 0 padding, 1 unknown, then words without a vector, words that occur, words that do not.
     assert list(coder.words) == ["new", "Rome", "dog", "sea", "cat"]
     assert (coder.learned, coder.trained) == (3, 6)
-    assert coder.code(["Rome", "DOG", "rare", "ROME"], {}).words.tolist() == [3, 4, 1, 1]
+    assert coder.code([["Rome", "DOG", "rare", "ROME"]], {})[0].words.tolist() == [3, 4, 1, 1]
     table = coder.table(vectors, 0, seed=0)
     torch.testing.assert_close(table[3:], torch.eye(4)[[0, 1, 3, 2]])
     assert TokenCoder.from_json(coder.to_json()) == coder
+
+
+def test_a_word_is_coded_once_however_often_it_occurs(monkeypatch) -> None:
+    sentences = [["the", "Dog", "saw", "the", "U.S."], ["a" * 40, "the"], ["7"]] * 20
+    options = {"others": (), "vectors": None, "lowercase": True, "min_count": 1}
+    coder = TokenCoder.learn(sentences, {}, case=True, chars=True, **options)
+    asked: list[str] = []
+    word = TokenCoder._word
+    monkeypatch.setattr(TokenCoder, "_word", lambda self, w: asked.append(w) or word(self, w))
+    coded = coder.code(sentences, {})
+    assert sorted(asked) == sorted({w for s in sentences for w in s})
+    for sentence, one in zip(sentences, coded, strict=True):
+        assert one.words.tolist() == [word(coder, w) for w in sentence]
+        width = min(30, max(map(len, sentence)))
+        rows = [[coder.chars[c] for c in w[:width]] for w in sentence]
+        assert one.chars.tolist() == [row + [0] * (width - len(row)) for row in rows]
+        alone = coder.code([sentence], {})[0]
+        np.testing.assert_array_equal(one.columns["case"], alone.columns["case"])
+    assert coded[0].columns["case"].tolist() == [2, 4, 2, 2, 3]
 
 
 def test_the_character_network_is_a_convolution_gradients_included() -> None:

@@ -112,6 +112,21 @@ def test_features_reach_the_net() -> None:
     assert letters.score(spelt, column) > 0.95
 
 
+def test_coverage_of_vectors_is_told_before_training(tmp_path, capsys) -> None:
+    sentences, tags = [["The", "dog", "saw", "the", "cat"]] * 4, [list("DNVDN")] * 4
+    vectors = WordVectors(["the", "dog", "sea"], np.eye(3, dtype=np.float32))
+    model = tagger(vectors=vectors, max_epochs=1, verbose=1).fit(sentences, tags)
+    assert model.vector_coverage_ == (0.6, 0.6)
+    said = "word vectors cover 60.0 % of the training tokens, 60.0 % of the words\n"
+    assert capsys.readouterr().err.startswith(said)
+    model.save(tmp_path / "model")
+    again = SequenceTagger.load(tmp_path / "model", vectors=vectors)
+    assert again.vector_coverage_ == (0.6, 0.6)
+    cased = tagger(vectors=vectors, max_epochs=1, lowercase=False).fit(sentences, tags)
+    assert cased.vector_coverage_ == (0.4, 0.4)
+    assert tagger(max_epochs=1).fit(sentences, tags).vector_coverage_ is None
+
+
 def test_vectors_know_words_that_training_never_saw() -> None:
     vectors = WordVectors(
         ["Ann", "Eve", "Rome", "Bonn", "saw"],

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +19,19 @@ from lossnet.data.utf8 import decoded
 from lossnet.errors import DataError
 
 _ZIP = b"PK\x03\x04"
+
+
+class Coverage(NamedTuple):
+    """The shares of distinct words and of all tokens that have a vector."""
+
+    words: float
+    tokens: float
+
+    def __str__(self) -> str:
+        return (
+            f"word vectors cover {100 * self.tokens:.1f} % of the training tokens, "
+            f"{100 * self.words:.1f} % of the words"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +65,17 @@ class WordVectors:
     def __repr__(self) -> str:
         number, width = self.vectors.shape
         return f"WordVectors({number} words, width {width})"
+
+    def coverage(self, sentences: Iterable[Sequence[str]], *, lowercase: bool = True) -> Coverage:
+        """How much of some sentences has a vector; with ``lowercase`` also in lower case.
+
+        >>> WordVectors(["Rome", "in"], [[0.1], [0.2]]).coverage([["In", "Rome", "in", "June"]])
+        Coverage(words=0.75, tokens=0.75)
+        """
+        known, counts = set(self.words), Counter(chain.from_iterable(sentences))
+        found = [w for w in counts if w in known or (lowercase and w.lower() in known)]
+        tokens = sum(counts[word] for word in found)
+        return Coverage(len(found) / max(1, len(counts)), tokens / max(1, counts.total()))
 
     def checksum(self) -> str:
         """SHA-256, in hex, of words and vectors."""

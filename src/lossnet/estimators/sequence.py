@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,7 @@ from lossnet.context import Context, stream_seed
 from lossnet.data.sequences import SequenceData
 from lossnet.data.tag_rules import tag_rules
 from lossnet.data.tags import Span, span_scheme, spans
-from lossnet.data.vectors import WordVectors, read_vectors
+from lossnet.data.vectors import Coverage, WordVectors, read_vectors
 from lossnet.energies import ChainEnergy, Energy, TagLanguageModel, TotalEnergy
 from lossnet.errors import DataError, SettingError
 from lossnet.estimators.base import LossnetEstimator
@@ -33,7 +34,7 @@ from lossnet.estimators.sentences import (
     validation_parts,
 )
 from lossnet.estimators.settings import check_choice, check_share, check_whole
-from lossnet.estimators.tokens import Coded, TokenCoder, collate
+from lossnet.estimators.tokens import TokenCoder, collate
 from lossnet.method import Method
 from lossnet.metrics.sequence import SEQUENCE_METRICS
 from lossnet.nets import Tagger, TokenFeatures
@@ -104,6 +105,8 @@ class SequenceTagger(LossnetEstimator):
         scheme_: the scheme that the training tags follow: ``"IOB1"``, ``"IOB2"``, ``"BIOES"`` or
             ``"plain"``.
         coder_: the tables that turn tokens into numbers.
+        vector_coverage_: the shares of the training words and tokens that have a pretrained
+            vector; None without ``vectors``.
         history_: a row for each epoch.
 
     >>> sentences = [["the", "dog", "barks"], ["a", "cat"]] * 10
@@ -173,6 +176,7 @@ class SequenceTagger(LossnetEstimator):
     coder_: TokenCoder
     tags_: list[str]
     scheme_: str
+    vector_coverage_: Coverage | None
 
     # Settings --------------------------------------------------------------------------------
 
@@ -254,6 +258,7 @@ class SequenceTagger(LossnetEstimator):
             seed = self._seed()
             data, held_out = self._split(data, validation_data, seed)
             vectors = self._vectors()
+            self._cover(vectors, data)
             # Of a file the settings hold the name.
             given = self.vectors if isinstance(self.vectors, WordVectors) else None
             spare = None if unlabelled is None else replace(sentences_of(unlabelled), tags=None)
@@ -320,8 +325,16 @@ class SequenceTagger(LossnetEstimator):
             return self.vectors
         return read_vectors(self.vectors)
 
+    def _cover(self, vectors: WordVectors | None, data: SequenceData) -> None:
+        """Set ``vector_coverage_``; with ``verbose``, say it before training begins."""
+        self.vector_coverage_ = None
+        if vectors is not None:
+            self.vector_coverage_ = vectors.coverage(data.tokens, lowercase=self.lowercase)
+            if self.verbose:
+                print(f"{self.vector_coverage_}", file=sys.stderr)
+
     def _source(self, data: SequenceData, reward: RewardFunction | None = None) -> SentenceSource:
-        coded = [self._coded(data, row) for row in range(len(data))]
+        coded = self.coder_.code(data.tokens, data.columns)
         targets = None
         if data.tags is not None:
             number = {tag: i for i, tag in enumerate(self.tags_)}
@@ -346,10 +359,6 @@ class SequenceTagger(LossnetEstimator):
         own = getattr(reward, "tags", None)
         columns = None if own is None else [self.tags_.index(tag) for tag in own]
         return Rewarded(reward, [tokens[row] for row in rows], mask, columns)
-
-    def _coded(self, data: SequenceData, row: int) -> Coded:
-        columns = {name: values[row] for name, values in data.columns.items()}
-        return self.coder_.code(data.tokens[row], columns)
 
     def _factory_of(self, net: str) -> str:
         return "method"
@@ -485,12 +494,15 @@ class SequenceTagger(LossnetEstimator):
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         facts = {
             "coder": self.coder_.to_json(),
+            "vector_coverage": self.vector_coverage_,
             "labels": {"tags": self.tags_, "scheme": self.scheme_},
         }
         return {"words": self.table_}, facts
 
     def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         self.coder_ = TokenCoder.from_json(facts["coder"])
+        shares = facts["vector_coverage"]
+        self.vector_coverage_ = None if shares is None else Coverage(*map(float, shares))
         self.tags_ = list(facts["labels"]["tags"])
         self.scheme_ = str(facts["labels"]["scheme"])
         self.table_ = tensors["words"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -86,11 +87,14 @@ class TokenCoder:
         def found(word: str) -> str:
             return word.lower() if lowercase and word not in known else word
 
-        seen = Counter(found(word) for sentence in sentences for word in sentence)
+        counts = Counter(chain.from_iterable(sentences))
+        seen: Counter[str] = Counter()
+        for word, count in counts.items():
+            seen[found(word)] += count
         new = sorted(w for w, count in seen.items() if count >= min_count and w not in known)
-        met = seen.keys() | {found(word) for sentence in others for word in sentence}
+        met = seen.keys() | {found(word) for word in set(chain.from_iterable(others))}
         first = [word for word in known if word in met]
-        letters = sorted({c for s in sentences for w in s for c in w}) if chars else []
+        letters = sorted({letter for word in counts for letter in word}) if chars else []
         return cls(
             words=_numbered([*new, *first, *(word for word in known if word not in met)]),
             lowercase=lowercase,
@@ -115,8 +119,8 @@ class TokenCoder:
         """How many characters there are, padding and unknown included; 0 where none are read."""
         return len(self.chars) + 2 if self.chars else 0
 
-    def code(self, sentence: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Coded:
-        """One sentence as numbers."""
+    def code(self, sentences: Sentences, columns: Mapping[str, Sentences]) -> list[Coded]:
+        """Every sentence as numbers; each word is looked up once, however often it occurs."""
         if missing := [name for name in self.columns if name not in columns]:
             raise DataError(
                 f"the column {missing[0]!r} is missing; the model was trained with it: give "
@@ -128,14 +132,24 @@ class TokenCoder:
                 f"the column {more[0]!r} is given, and the model was trained without it (its "
                 f"columns: {known}); leave it out"
             )
-        parts = {
-            name: np.array([table.get(value, UNKNOWN) for value in columns[name]], dtype=np.int64)
-            for name, table in self.columns.items()
-        }
-        if self.case:
-            parts["case"] = np.array([CASES.index(_case(w)) + 2 for w in sentence], dtype=np.int64)
-        words = np.array([self._word(word) for word in sentence], dtype=np.int64)
-        return Coded(words, self._characters(sentence) if self.chars else None, parts)
+        distinct = list(dict.fromkeys(chain.from_iterable(sentences)))
+        place = {word: number for number, word in enumerate(distinct)}
+        numbers = np.array([self._word(word) for word in distinct], dtype=np.int64)
+        cases = np.array([CASES.index(_case(w)) + 2 for w in distinct] if self.case else [], int)
+        letters = self._characters(distinct) if self.chars else None
+        lengths = np.array([min(_LONGEST, len(word)) for word in distinct], dtype=np.int64)
+        coded = []
+        for row, sentence in enumerate(sentences):
+            at = np.array([place[word] for word in sentence], dtype=np.int64)
+            parts = {
+                name: np.array([table.get(v, UNKNOWN) for v in columns[name][row]], dtype=np.int64)
+                for name, table in self.columns.items()
+            }
+            if self.case:
+                parts["case"] = cases[at]
+            chars = None if letters is None else letters[at, : lengths[at].max()]
+            coded.append(Coded(numbers[at], chars, parts))
+        return coded
 
     def _word(self, word: str) -> int:
         number = self.words.get(word)
@@ -143,11 +157,10 @@ class TokenCoder:
             number = self.words.get(word.lower())
         return UNKNOWN if number is None else number
 
-    def _characters(self, sentence: Sequence[str]) -> np.ndarray:
-        width = min(_LONGEST, max(len(word) for word in sentence))
-        numbers = np.zeros((len(sentence), width), dtype=np.int64)
-        for row, word in enumerate(sentence):
-            for column, letter in enumerate(word[:width]):
+    def _characters(self, words: Sequence[str]) -> np.ndarray:
+        numbers = np.zeros((len(words), _LONGEST), dtype=np.int64)
+        for row, word in enumerate(words):
+            for column, letter in enumerate(word[:_LONGEST]):
                 numbers[row, column] = self.chars.get(letter, UNKNOWN)
         return numbers
 

@@ -179,8 +179,10 @@ class Sequences:
         return ""
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
-        """Whether spans are counted strictly."""
-        return {"mode": "strict"} if args is not None and args.strict else {}
+        """Whether spans are counted strictly, and what word vectors cover."""
+        mode = {"mode": "strict"} if args is not None and args.strict else {}
+        covered = model.vector_coverage_
+        return mode if covered is None else mode | {"vector_coverage": covered._asdict()}
 
     def model_text(self, model: Any, args: argparse.Namespace | None = None) -> str:
         """The same in words."""
