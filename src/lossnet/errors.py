@@ -5,9 +5,17 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_MOST = 1000
+
 
 class LossnetError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose; its message is one line, not too long."""
+
+    def __init__(self, message: object = "") -> None:
+        text = " ".join(str(message).splitlines())
+        if len(text) > _MOST:  # a damaged file can have names and values of any length
+            text = f"{text[: _MOST // 2]} ... {text[-_MOST // 2 :]}"
+        super().__init__(text)
 
 
 class DataError(LossnetError, ValueError):

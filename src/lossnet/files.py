@@ -94,7 +94,7 @@ def read_json(path: str | Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist") from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not valid JSON ({error})") from error
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error

@@ -65,7 +65,7 @@ def test_the_only_xml_is_taken(write) -> None:
 @pytest.mark.parametrize(
     ("xml", "message"),
     [
-        ("<labels><label", "not a whole XML file"),
+        ("<labels><label", "not well-formed XML"),
         ("<labels/>", "names no label"),
         ("<labels><label/></labels>", "a <label> without a name"),
         ('<labels><label name="a"/><label name="a"/></labels>', "'a' is named twice"),

@@ -13,15 +13,18 @@ from pathlib import Path
 
 import numpy as np
 
+from lossnet.data.limits import parse_int
 from lossnet.data.table import Attribute, Entries, Table
 from lossnet.data.text import read_lines
 from lossnet.errors import DataError
 
-_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_NAME = re.compile(rf"({_QUOTED}|[^\s{{'\"][^\s{{]*)\s*")
-_VALUE = re.compile(rf"\s*({_QUOTED}|[^,]*?)\s*(,|$)")
-_PAIR = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^\s,]+)\s*(,|$)")
-_COMMENT = re.compile(rf"^((?:{_QUOTED}|[^'\"%]|(?<!\s)%)*?)\s+%.*$")
+# Possessive (*+, ++), so that no line takes more than linear time.
+_QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
+_NAME = re.compile(rf"({_QUOTED}|[^\s{{'\"][^\s{{]*+)\s*+")
+_VALUE = re.compile(rf"\s*+((?:{_QUOTED})(?=\s*+(?:,|\Z))|[^,]*+)\s*+(,|\Z)")
+_PAIR = re.compile(rf"\s*+(\d++)\s++({_QUOTED}|[^\s,]++)\s*+(,|\Z)")
+_UNCOMMENTED = re.compile(rf"(?:{_QUOTED}|[^'\"\s]++|\s++(?!%))*+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r"}
 _NUMERIC = ("numeric", "real", "integer")
@@ -167,8 +170,8 @@ def _sparse(path: Path, rows: list[tuple[int, str]], width: int) -> Entries:
         counts.append(len(left))
     owner = np.repeat(np.arange(len(rows)), counts)
     try:
-        index = np.array(list(map(int, columns)), dtype=np.int64)
-    except (ValueError, OverflowError):
+        index = np.array(list(map(parse_int, columns)), dtype=np.int64)
+    except ValueError:
         bad = next(k for k, c in enumerate(columns) if not c.isdecimal() or len(c) > 18)
         where = f"{path}, line {rows[owner[bad]][0]}"
         raise DataError(f"{where}: {columns[bad]!r} is not an attribute's number") from None
@@ -188,10 +191,13 @@ def _sparse(path: Path, rows: list[tuple[int, str]], width: int) -> Entries:
 
 def _pairs(body: str, where: str) -> tuple[list[str], list[str]]:
     left, right, position = [], [], 0
-    while position < len(body) and body[position:].strip():
+    body = body.rstrip()
+    while position < len(body):
         match = _PAIR.match(body, position)
         if match is None:
-            raise DataError(f"{where}: expected 'number value' in {body[position:][:40]!r}")
+            raise DataError(
+                f"{where}: expected 'number value' in {body[position : position + 40]!r}"
+            )
         left.append(match.group(1))
         right.append(_unquote(match.group(2), where))
         position = match.end()
@@ -204,8 +210,10 @@ def _values(text: str, where: str) -> list[str]:
     while True:
         match = _VALUE.match(text, position)
         if match is None:
-            raise DataError(f"{where}: a quoted value goes wrong at {text[position:][:40]!r}")
-        values.append(_unquote(match.group(1), where))
+            raise DataError(
+                f"{where}: a quoted value goes wrong at {text[position : position + 40]!r}"
+            )
+        values.append(_unquote(match.group(1).rstrip(), where))
         position = match.end()
         if not match.group(2):
             return values
@@ -216,7 +224,12 @@ def _unquote(text: str, where: str) -> str:
         return text
     if len(text) < 2 or text[-1] != text[0]:
         raise DataError(f"{where}: a quote does not end in {text[:40]!r}")
-    return _ESCAPED.sub(_unescape, text[1:-1]) if "\\" in text else text[1:-1]
+    if "\\" not in text:
+        return text[1:-1]
+    plain = _ESCAPED.sub(_unescape, text[1:-1])
+    if _SURROGATE.search(plain):
+        raise DataError(f"{where}: {text!r} escapes half a character; write the character itself")
+    return plain
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -225,5 +238,8 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _strip_comment(text: str) -> str:
-    match = _COMMENT.match(text) if "%" in text else None
-    return (match.group(1) if match else text).strip()
+    match = _UNCOMMENTED.match(text) if "%" in text else None
+    # A match may also end at a quote that is left open.
+    if match and text[match.end() : match.end() + 1].isspace():
+        text = text[: match.end()]
+    return text.strip()

@@ -14,10 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from lossnet.data.limits import check_cells
 from lossnet.data.table import MISSING, Table
 from lossnet.errors import DataError
 
 _ROOT = "root"
+_MAX_LINKS = 10_000_000
+_MAX_LEVELS = 1000
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Forest:
     def ancestors(self) -> list[list[int]]:
         """For each label, itself and everything above it."""
         above: list[list[int]] = []
+        total = 0
         for start in range(len(self.names)):
             found, stack = {start}, [start]
             while stack:
@@ -37,6 +41,12 @@ class Forest:
                 found.update(new)
                 stack += new
             above.append(sorted(found))
+            total += len(found)
+            if total > _MAX_LINKS:
+                raise DataError(
+                    f"the hierarchy of {len(self.names)} classes is too deep: they have more than "
+                    f"{_MAX_LINKS} ancestors in all"
+                )
         return above
 
 
@@ -51,6 +61,8 @@ def forest(declared: tuple[str, ...], where: str) -> Forest:
         pieces = path.split("/")
         if not all(pieces):
             raise DataError(f"{where}: class {path!r} has an empty part")
+        if len(pieces) > _MAX_LEVELS:
+            raise DataError(f"{where}: class {path!r} has more than {_MAX_LEVELS} levels")
         if graph:
             edges += list(pairwise(pieces))
             nodes = [p for p in pieces if p != _ROOT]
@@ -70,6 +82,7 @@ def indicators(table: Table, j: int, labels: Forest) -> np.ndarray[Any, Any]:
     """Y (n, L) of the classes in column ``j``, with all ancestors on."""
     position = {name: k for k, name in enumerate(labels.names)}
     above = labels.ancestors()
+    check_cells(table.path, table.n_rows, len(labels.names), "labels")
     Y = np.zeros((table.n_rows, len(labels.names)), dtype=np.uint8)
     for row, text in enumerate(table.column(j)):
         if text in ("", MISSING):

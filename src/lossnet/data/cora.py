@@ -15,6 +15,7 @@ from lossnet.data.sequences import SequenceData
 from lossnet.data.tags import Span, from_spans
 from lossnet.data.text import stem
 from lossnet.data.utf8 import utf8_text
+from lossnet.data.xml import parse_xml
 from lossnet.errors import DataError
 
 _CLITIC = r"'(?:s|re|ve|ll|d|m)\b"
@@ -76,19 +77,13 @@ def _escaped(match: re.Match[str], text: str) -> str:
     if match["url"]:
         return token
     if token == '"':
-        before = text[: match.start()][-1:]
+        before = text[max(match.start() - 1, 0) : match.start()]
         return "``" if not before or before in " \t\n([" else "''"
     return _ESCAPES.get(token, token.replace("/", "\\/"))
 
 
 def _parsed(path: str | Path) -> ElementTree.Element:
-    try:
-        root = ElementTree.fromstring(utf8_text(path))
-    except ElementTree.ParseError as error:
-        raise DataError(
-            f"{path}, line {error.position[0]}: not well-formed XML ({error}); "
-            "is the file cut short?"
-        ) from error
+    root = parse_xml(utf8_text(path), path)
     if not len(root):
         raise DataError(f"{path} holds no references; expected <data><ref><author>... inside")
     return root
@@ -97,12 +92,15 @@ def _parsed(path: str | Path) -> ElementTree.Element:
 def _fields(reference: ElementTree.Element, place: str) -> list[tuple[str, list[str]]]:
     """The fields of a reference, in order, each with its tokens."""
     if (reference.text or "").strip():
-        raise DataError(f"{place} has text before its first field: {reference.text!r}; mark it")
+        raise DataError(
+            f"{place} has text before its first field: {reference.text or ''!r}; mark it"
+        )
     fields = []
     for field in reference:
         if len(field):
             raise DataError(
-                f"{place}: <{field[0].tag}> stands inside <{field.tag}>; fields hold text alone"
+                f"{place}: <{field[0].tag[:40]}> stands inside <{field.tag[:40]}>; "
+                "fields hold text alone"
             )
         words = tokenise_reference(f"{field.text or ''} {field.tail or ''}")
         if words:

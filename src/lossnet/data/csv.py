@@ -93,11 +93,13 @@ def _cell(text: str) -> str:
 def _check_header(path: Path, header: list[str]) -> None:
     if all(map(is_number, header)):
         raise DataError(f"{path} has no header line; put the columns' names on the first line")
+    seen: set[str] = set()
     for k, name in enumerate(header):
         if not name:
             raise DataError(f"{path}: column {k + 1} has no name in the header line")
-        if name in header[:k]:
-            raise DataError(f"{path}: two columns are called {name!r}; give each its own name")
+        if name in seen:
+            raise DataError(f"{path}: two columns are called {name!r}; rename one of them")
+        seen.add(name)
 
 
 def _label_columns(table: Table, labels: Labels) -> LabelColumns:

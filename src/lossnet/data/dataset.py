@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -144,17 +145,42 @@ class MultiLabelData:
         return digest.hexdigest()
 
 
+def check_real(X: Any, name: str) -> None:
+    """Raise where features are complex numbers or dates, which NumPy would convert silently.
+
+    Args:
+        X: an array, a sparse matrix or a pandas frame; anything else passes.
+        name: what to call the data set.
+    """
+    dtypes = list(getattr(X, "dtypes", [getattr(X, "dtype", None)]))
+    kinds = {getattr(dtype, "kind", None) for dtype in dtypes}
+    if "c" in kinds:
+        raise DataError(f"{name}: X holds complex numbers. Complex data not supported; split them")
+    dates = kinds & {"m", "M"} or (
+        "O" in kinds
+        and any(isinstance(v, np.datetime64 | np.timedelta64) for v in np.asarray(X).flat)
+    )
+    if dates or "V" in kinds:
+        what = "dates or durations" if dates else "records"
+        raise DataError(f"{name}: X holds {what}, not numbers; convert them to numbers first")
+
+
 def _features(X: Any, name: str) -> Any:
     if hasattr(X, "tocsr"):
         from scipy.sparse import csr_matrix
 
+        check_real(X, name)
         X = csr_matrix(X, dtype=np.float32)
         values = X.data
     else:
         try:
+            X = np.asarray(X)
+            check_real(X, name)
             with np.errstate(over="ignore"):
                 X = np.ascontiguousarray(X, dtype=np.float32)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
+            if isinstance(error, DataError):
+                raise
             raise DataError(f"{name}: X is not a matrix of numbers ({error})") from error
         if X.ndim != 2:
             raise DataError(f"{name}: X has shape {X.shape}; expected (rows, features)")
@@ -171,8 +197,11 @@ def _labels(Y: Any, name: str) -> Any:
     Y = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
     if Y.ndim != 2:
         raise DataError(f"{name}: Y has shape {Y.shape}; expected (rows, labels)")
+    if Y.dtype.kind in "mM":
+        raise DataError(f"{name}: Y holds dates or durations; give an indicator matrix of 0 and 1")
     try:
-        good = bool(((Y == 0) | (Y == 1)).all())
+        narrow = Y.dtype in (bool, np.uint8)  # no copies of a large matrix
+        good = not Y.size or Y.max() <= 1 if narrow else bool(((Y == 0) | (Y == 1)).all())
     except (TypeError, ValueError):
         good = False
     if not good:
@@ -187,6 +216,6 @@ def _names(names: Sequence[str] | None, count: int, what: str, prefix: str) -> l
         raise DataError(f"{len(names)} {what} names for {count} {what}s; give one name for each")
     listed = [str(n) for n in names]
     if what == "label" and len(set(listed)) < count:
-        twice = next(n for k, n in enumerate(listed) if n in listed[:k])
+        twice = Counter(listed).most_common(1)[0][0]
         raise DataError(f"two labels are called {twice!r}; give each its own name")
     return listed

@@ -11,6 +11,7 @@ import numpy as np
 from lossnet.data.coding import Coding, Dropped, Number, OneHot, Words, choose
 from lossnet.data.dataset import MultiLabelData
 from lossnet.data.encode_sparse import sparse_block
+from lossnet.data.limits import check_cells
 from lossnet.data.table import Table
 from lossnet.data.values import columns_of, numbers, word_codes
 from lossnet.errors import DataError
@@ -105,6 +106,7 @@ def _label_coding(tables: Sequence[Table], j: int) -> Coding:
 
 
 def _label_block(table: Table, codes: dict[int, Coding]) -> np.ndarray[Any, Any]:
+    check_cells(table.path, table.n_rows, len(codes), "labels")
     block = _block(table, codes)
     block = block.toarray() if hasattr(block, "toarray") else block
     missing = np.argwhere(np.isnan(block))
@@ -120,6 +122,7 @@ def _block(table: Table, codings: dict[int, Coding]) -> Matrix:
     if table.columns is None:
         return sparse_block(table, codings)
     width = sum(columns_of(c) for c in codings.values())
+    check_cells(table.path, table.n_rows, width, "columns")
     out = np.zeros((table.n_rows, width))
     at = 0
     for j, coding in codings.items():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lossnet.data.coding import Coding, Number, OneHot, Words
+from lossnet.data.limits import check_cells
 from lossnet.data.table import Table
 from lossnet.data.values import columns_of, not_allowed, numbers, parse_numbers, word_codes
 
@@ -25,6 +26,7 @@ def sparse_block(table: Table, codings: dict[int, Coding]) -> Any:
     rows, columns, values = _plain(table, codings, plain)
     parts = [(rows, place[columns], values)]
     done = set(plain)
+    check_cells(table.path, table.n_rows, len(codings) - len(plain), "columns of words")
     for j, coding in codings.items():
         if j not in done:
             parts += _whole_column(table, j, coding, int(place[j]))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
@@ -12,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from lossnet.data.archive import array_names, read_arrays
 from lossnet.data.images import ImageData
 from lossnet.data.parts import PART_WORDS, PARTS, Parts, cut_rows, left_out
 from lossnet.data.picture_folders import read_folders, read_picture
 from lossnet.data.pictures import WHITES, Size, is_picture, mask_of
-from lossnet.data.text import read_bytes
 from lossnet.errors import DataError, SettingError
 
 
@@ -173,10 +171,7 @@ def _has_pictures(path: Path) -> bool:
 
 
 def _holds_image_arrays(path: Path) -> bool:
-    if path.suffix.lower() != ".npz" or not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        keys = {name.removesuffix(".npy") for name in archive.namelist()}
+    keys = array_names(path) if path.suffix.lower() == ".npz" else set()
     return "X" not in keys and any(_part_and_kind(key) is not None for key in keys)
 
 
@@ -197,13 +192,7 @@ def _npz_parts(path: Path, size: Size | None) -> dict[str, ImageData]:
         )
     if size is not None:
         raise DataError(f"{path} holds arrays, which are not resized; leave the size out")
-    try:
-        with np.load(io.BytesIO(read_bytes(path)), allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
-    except DataError:
-        raise
-    except Exception as error:  # a damaged archive fails in a dozen ways
-        raise DataError(f"{path} is not a whole .npz file of plain arrays ({error})") from error
+    arrays = read_arrays(path)
     found: dict[str, dict[str, Any]] = {}
     for key, array in arrays.items():
         if (told := _part_and_kind(key)) is not None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from lossnet.data.encode import LabelColumns
 from lossnet.data.formats import Labels
+from lossnet.data.limits import parse_int
 from lossnet.data.mulan import find_xml, read_labels
 from lossnet.data.table import Table
 from lossnet.errors import DataError, SettingError
@@ -31,7 +32,13 @@ def label_columns(table: Table, labels: Labels) -> LabelColumns:
         return LabelColumns(columns.index, columns.names, links or None)
     meka = re.search(r"-C\s+(-?\d+)", table.relation)
     if meka:
-        return chosen(names, int(meka.group(1)), f"{table.path} (-C in the relation's name)")
+        where = f"{table.path} (-C in the relation's name)"
+        try:
+            return chosen(names, parse_int(meka.group(1)), where)
+        except ValueError as error:
+            raise (
+                error if isinstance(error, DataError) else DataError(f"{where}: {error}")
+            ) from None
     raise DataError(
         f"{table.path} does not say which attributes are labels: put Mulan's XML file beside it, "
         "write MEKA's '-C n' into the relation's name, or pass labels= (n for the first n, -n for "
@@ -57,11 +64,12 @@ def chosen(names: Sequence[str], labels: int | Sequence[str], where: str) -> Lab
     wanted = set(labels)
     missing = [name for name in labels if name not in set(names)]
     if missing:
-        near = difflib.get_close_matches(missing[0], names, n=1)
+        # Comparing two names takes time that is quadratic in their lengths.
+        near = difflib.get_close_matches(missing[0][:80], [n for n in names if len(n) <= 80], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise DataError(
-            f"{where}: no column is called {missing[0]!r} ({len(missing)} of {len(wanted)} label "
-            f"names not found){hint}"
+            f"{where}: no column is called {missing[0]!r} ({len(missing)} of {len(wanted)} "
+            f"label names not found){hint}"
         )
     index = [j for j, name in enumerate(names) if name in wanted]
     if not index:

@@ -6,6 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from lossnet.data.text import read_bytes, stem
+from lossnet.data.xml import parse_xml
 from lossnet.errors import DataError
 
 
@@ -30,25 +31,19 @@ def find_xml(path: str | Path) -> Path | None:
 
 def read_labels(path: str | Path) -> tuple[list[str], dict[str, str]]:
     """The label names in the file's order, and the parent of each label inside another."""
-    raw = read_bytes(path)
-    if b"<!DOCTYPE" in raw or b"<!ENTITY" in raw:
-        raise DataError(f"{path} declares a document type; a label file needs none: remove it")
-    try:
-        root = ElementTree.fromstring(raw)
-    except (ElementTree.ParseError, ValueError, LookupError) as error:
-        raise DataError(f"{path} is not a whole XML file ({error})") from error
-    names: list[str] = []
+    root = parse_xml(read_bytes(path), path)
+    names: dict[str, None] = {}
     parents: dict[str, str] = {}
     _walk(root, None, names, parents, path)
     if not names:
         raise DataError(f'{path} names no label; expected <labels><label name="..."/></labels>')
-    return names, parents
+    return list(names), parents
 
 
 def _walk(
     node: ElementTree.Element,
     parent: str | None,
-    names: list[str],
+    names: dict[str, None],
     parents: dict[str, str],
     path: str | Path,
 ) -> None:
@@ -60,7 +55,7 @@ def _walk(
             raise DataError(f"{path}: a <label> without a name")
         if name in names:
             raise DataError(f"{path}: label {name!r} is named twice")
-        names.append(name)
+        names[name] = None
         if parent is not None:
             parents[name] = parent
         _walk(child, name, names, parents, path)

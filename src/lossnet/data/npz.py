@@ -7,16 +7,17 @@ Keys: ``X`` (n, d), or a sparse matrix in scipy's CSR pieces ``X_data``, ``X_ind
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lossnet.data.archive import read_arrays
 from lossnet.data.dataset import MultiLabelData
 from lossnet.data.formats import Labels
-from lossnet.data.text import read_bytes, stem
+from lossnet.data.limits import check_cells
+from lossnet.data.text import stem
 from lossnet.errors import DataError, SettingError
 
 _PIECES = ("X_data", "X_indices", "X_indptr", "X_shape")
@@ -60,18 +61,7 @@ def _read(path: Path, name: str) -> MultiLabelData:
 
 
 def _arrays(path: Path) -> dict[str, Any]:
-    try:
-        archive = np.load(io.BytesIO(read_bytes(path)), allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise DataError(f"{path} holds a single array; save X and Y with numpy.savez")
-        arrays = {key: archive[key] for key in archive.files}
-    except DataError:
-        raise
-    except Exception as error:  # a damaged archive fails in a dozen ways
-        raise DataError(
-            f"{path} is not a whole .npz file of plain arrays ({error}); save numbers and "
-            "strings, not objects"
-        ) from error
+    arrays = read_arrays(path)
     extra = sorted(set(arrays) - set(_KEYS))
     if extra:
         raise DataError(f"{path}: unknown key {extra[0]!r}; known: {', '.join(_KEYS)}")
@@ -82,6 +72,9 @@ def _data(path: Path, arrays: dict[str, Any], name: str) -> MultiLabelData:
     if "Y" not in arrays:
         raise DataError(f"{path} has no key Y (an indicator matrix, rows x labels)")
     X = _sparse(path, arrays) if "X" not in arrays else arrays["X"]
+    for matrix, what in ((X, "features"), (arrays["Y"], "labels")):
+        if len(matrix.shape) == 2:
+            check_cells(path, 1, matrix.shape[1], what)
     names: dict[str, Any] = {
         key: arrays[key].reshape(-1).tolist()
         for key in ("feature_names", "label_names")
@@ -106,6 +99,6 @@ def _sparse(path: Path, arrays: dict[str, Any]) -> Any:
         height, width = (int(s) for s in shape)
         X = csr_matrix((data, indices, indptr), shape=(height, width))
         X.check_format(full_check=True)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError, IndexError) as error:
         raise DataError(f"{path}: the pieces of the sparse X do not fit ({error})") from error
     return X

@@ -138,7 +138,9 @@ def _by_rows(data: MultiLabelData, path: Path) -> Splits:
             raise DataError(f"{path}: {part} is not a list of row numbers (counted from 0)")
         for row in rows:
             if row >= data.n_rows:
-                raise DataError(f"{path}: {part} names row {row}, but there are {data.n_rows} rows")
+                raise DataError(
+                    f"{path}: {part} names row {str(row)[:40]}, but there are {data.n_rows} rows"
+                )
             if row in seen:
                 raise DataError(f"{path}: row {row} is in {seen[row]} and in {part}")
             seen[row] = part

@@ -17,11 +17,9 @@ import numpy as np
 
 from lossnet.data.dataset import MultiLabelData
 from lossnet.data.formats import Labels
+from lossnet.data.limits import check_cells, parse_int
 from lossnet.data.text import read_lines, stem
 from lossnet.errors import DataError, SettingError
-
-_MOST_CELLS = 4 * 2**30
-_MOST_COLUMNS = 5_000_000
 
 
 @dataclass
@@ -62,7 +60,7 @@ def read_svmlight(
     every = [max(f.features, default=0) for f in files]
     first = 0 if header or any(0 in f.features for f in files) else 1
     width = header[0] if header else max(every) + 1 - first
-    _affordable(files[0].path, "features", width)
+    check_cells(files[0].path, 1, width, "features")
     ids, names = _ids(files, labels, header[1] if header else None)
     feature_names = [f"x{k + first}" for k in range(width)]
     title = name or stem(files[0].path)
@@ -93,7 +91,7 @@ def read_unlabelled(path: str | Path) -> MultiLabelData:
 
 def _read(path: Path) -> _Rows:
     lines, notes = read_lines(path)
-    rows = _Rows(path, _header(lines[0]), notes=notes)
+    rows = _Rows(path, _header(path, lines[0]), notes=notes)
     for number, line in enumerate(lines, 1):
         if number == 1 and rows.header:
             continue
@@ -111,10 +109,13 @@ def _read(path: Path) -> _Rows:
     return rows
 
 
-def _header(line: str) -> tuple[int, int, int] | None:
+def _header(path: Path, line: str) -> tuple[int, int, int] | None:
     pieces = line.split()
     if len(pieces) == 3 and all(p.isdecimal() for p in pieces):
-        return int(pieces[0]), int(pieces[1]), int(pieces[2])
+        try:
+            return parse_int(pieces[0]), parse_int(pieces[1]), parse_int(pieces[2])
+        except ValueError as error:
+            raise DataError(f"{path}, line 1: {error}") from None
     return None
 
 
@@ -124,7 +125,7 @@ def _row(rows: _Rows, number: int, text: str) -> None:
     ids: list[int] = []
     if tokens and not text[0].isspace() and ":" not in tokens[0]:
         try:
-            ids = [int(t) for t in tokens.pop(0).split(",")]
+            ids = [parse_int(t) for t in tokens.pop(0).split(",")]
         except ValueError:
             raise DataError(
                 f"{where}: {text.split()[0]!r} is not a list of label numbers (1,3)"
@@ -133,11 +134,11 @@ def _row(rows: _Rows, number: int, text: str) -> None:
         tokens.pop(0)
     try:
         pairs = [t.split(":") for t in tokens]
-        features = [int(k) for k, _ in pairs]
+        features = [parse_int(k) for k, _ in pairs]
         values = [float(v) for _, v in pairs]
     except ValueError:
         bad = next(t for t in tokens if not _is_pair(t))
-        raise DataError(f"{where}: {bad!r} is not feature:value") from None
+        raise DataError(f"{where}: {bad!r} is not feature:value, an integer and a number") from None
     if features and min(features) < 0:
         raise DataError(f"{where}: feature number {min(features)} is negative")
     if len(set(features)) < len(features):
@@ -154,7 +155,7 @@ def _row(rows: _Rows, number: int, text: str) -> None:
 def _is_pair(token: str) -> bool:
     left, colon, right = token.partition(":")
     try:
-        int(left), float(right)
+        parse_int(left), float(right)
     except ValueError:
         return False
     return bool(colon)
@@ -172,31 +173,19 @@ def _ids(files: list[_Rows], labels: Labels, count: int | None) -> tuple[list[in
             raise DataError(
                 f"{files[0].path}: the header announces {count} labels, labels= gives {asked}"
             )
-        _affordable(files[0].path, "labels", asked)
+        check_cells(files[0].path, 1, asked, "labels")
         first = 1 if count is None and seen and seen[0] == 1 and seen[-1] == asked else 0
         ids = list(range(first, first + asked))
     else:
-        _affordable(files[0].path, "labels", count or 0)
+        check_cells(files[0].path, 1, count or 0, "labels")
         ids = list(range(count)) if count is not None else seen
     if not ids:
         raise DataError(f"{files[0].path}: no row has a label; pass labels= (how many or names)")
     return ids, names or [str(i) for i in ids]
 
 
-def _affordable(path: Path, what: str, count: int) -> None:
-    if count > _MOST_COLUMNS:
-        raise DataError(
-            f"{path}: {count} {what}, more than the {_MOST_COLUMNS} that can be read; is a number "
-            "wrong?"
-        )
-
-
 def _indicators(rows: _Rows, ids: list[int]) -> np.ndarray[Any, Any]:
-    if len(rows.labels) * len(ids) > _MOST_CELLS:
-        raise DataError(
-            f"{rows.path}: {len(rows.labels)} rows x {len(ids)} labels do not fit in memory as a "
-            "dense matrix; keep fewer labels"
-        )
+    check_cells(rows.path, len(rows.labels), len(ids), "labels")
     place = {i: k for k, i in enumerate(ids)}
     Y = np.zeros((len(rows.labels), len(ids)), dtype=np.uint8)
     for r, row in enumerate(rows.labels):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from pathlib import Path
 
+from lossnet.data.limits import check_expanded
 from lossnet.errors import DataError
+
+_CHUNK = 2**20
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The bytes of a file, unpacked where the name ends in ``.gz``."""
+    """The bytes of a file, unpacked where the name ends in ``.gz``, within :mod:`.limits`."""
     path = Path(path)
     try:
         raw = path.read_bytes()
@@ -20,10 +24,17 @@ def read_bytes(path: str | Path) -> bytes:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
     if path.suffix.lower() != ".gz":
         return raw
+    chunks, size = [], 0
     try:
-        return gzip.decompress(raw)
+        packed = io.BytesIO(raw)
+        with gzip.GzipFile(fileobj=packed) as stream:
+            while chunk := stream.read(_CHUNK):
+                chunks.append(chunk)
+                size += len(chunk)
+                check_expanded(path, size, packed.tell())
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} is not a whole gzip file ({error}); fetch it again") from error
+    return b"".join(chunks)
 
 
 def read_lines(path: str | Path) -> tuple[list[str], list[str]]:

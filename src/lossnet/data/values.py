@@ -51,7 +51,7 @@ def numbers(table: Table, j: int, coding: Number) -> np.ndarray[Any, Any]:
 def not_allowed(table: Table, j: int, value: str, coding: Number) -> str:
     """The message for a number that an attribute does not allow."""
     expected = ", ".join(f"{v:g}" for v in sorted(coding.allowed or ())[:10])
-    return f"{table.attributes[j].name!r} is {value}; expected one of {expected}"
+    return f"{table.attributes[j].name!r} is {value[:40]}; expected one of {expected}"
 
 
 def parse_numbers(column: Sequence[str]) -> np.ndarray[Any, Any] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lossnet.data.archive import read_arrays
+from lossnet.data.limits import parse_int
 from lossnet.data.text import read_bytes
 from lossnet.data.utf8 import decoded
 from lossnet.errors import DataError
@@ -106,7 +107,7 @@ def read_vectors(path: str | Path) -> WordVectors:
     first, _, rest = content.partition(b"\n")
     head = first.split()
     if len(head) == 2 and all(part.isdigit() for part in head):
-        return _word2vec(rest, path, int(head[0]), int(head[1]))
+        return _word2vec(rest, path, *_announced(head, path, len(rest)))
     return _text(decoded(content, str(path)), path, first=1)
 
 
@@ -132,13 +133,11 @@ def _floats(vectors: Any) -> np.ndarray:
 
 
 def _npz(path: Path) -> WordVectors:
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            words, vectors = arrays["words"], arrays["vectors"]
-    except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise DataError(
-            f"{path} holds no word vectors ({error}); expected arrays 'words' and 'vectors'"
-        ) from error
+    arrays = read_arrays(path)
+    if not {"words", "vectors"} <= set(arrays):
+        listed = ", ".join(sorted(arrays))
+        raise DataError(f"{path} has the arrays {listed}; expected 'words' and 'vectors'")
+    words, vectors = arrays["words"], arrays["vectors"]
     if words.dtype.kind == "S":
         try:
             words = np.char.decode(words, "utf-8")
@@ -148,6 +147,20 @@ def _npz(path: Path) -> WordVectors:
         return WordVectors(words, vectors)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
+
+
+def _announced(head: list[bytes], path: Path, size: int) -> tuple[int, int]:
+    """Number and width in the first line of a word2vec file, if ``size`` bytes can hold them."""
+    try:
+        number, width = parse_int(head[0]), parse_int(head[1])
+    except ValueError as error:
+        raise DataError(f"{path}, line 1: {error}; expected number and width") from None
+    if number * width > size:
+        raise DataError(
+            f"{path}, line 1: {number} words of width {width} cannot be in the {size} bytes that "
+            "follow; the file is truncated, or the line wrong"
+        )
+    return number, width
 
 
 def _word2vec(content: bytes, path: Path, number: int, width: int) -> WordVectors:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
 from lossnet.context import Context, stream_seed
+from lossnet.data.dataset import check_real
 from lossnet.energies import LabelEnergy
 from lossnet.errors import DataError, SettingError
 from lossnet.estimators.base import LossnetEstimator
@@ -261,6 +262,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
 
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
         """``X`` checked: a float32 array or CSR matrix, no infinity, the columns of training."""
+        check_real(X, "X")
         return validate_data(
             self,
             X,

@@ -1,0 +1,78 @@
+"""The arrays of an ``.npz`` file, read within bounds; nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import io
+import math
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from lossnet.data.limits import check_expanded
+from lossnet.data.text import read_bytes
+from lossnet.errors import DataError
+
+_NPY = b"\x93NUMPY"
+
+
+def read_arrays(path: str | Path) -> dict[str, np.ndarray[Any, Any]]:
+    """All arrays by name, numbers and strings alone; any damage is a :class:`DataError`."""
+    raw = read_bytes(path)
+    if raw.startswith(_NPY):
+        raise DataError(f"{path} holds a single array; save all of them with numpy.savez")
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            members = archive.infolist()
+            check_expanded(path, sum(m.file_size for m in members), len(raw))
+            return {_key(m.filename): _array(archive, m) for m in members}
+    except DataError:
+        raise
+    except Exception as error:  # a damaged archive fails in a dozen ways
+        reason = str(error) or type(error).__name__
+        raise DataError(
+            f"{path} is not a whole .npz file of plain arrays ({reason}); save numbers and "
+            "strings, not objects"
+        ) from error
+
+
+def array_names(path: str | Path) -> set[str]:
+    """The names of a file's arrays; none where it is no archive, or a damaged one."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {_key(name) for name in archive.namelist()}
+    except Exception:  # as above; who reads the arrays is told the reason
+        return set()
+
+
+def _key(name: str) -> str:
+    return name.removesuffix(".npy")
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
+    content = archive.read(member)
+    stream = io.BytesIO(content)
+    version = npy.read_magic(stream)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read(stream)
+    if dtype.kind not in "biufcmMSU" or not dtype.itemsize:
+        raise ValueError(f"{member.filename!r} holds {dtype}")
+    if any(side < 0 for side in shape) or (
+        math.prod(shape) * dtype.itemsize > len(content) - stream.tell()
+    ):
+        raise ValueError(f"{member.filename!r} is shorter than its shape {shape}")
+    stream.seek(0)
+    array = np.asarray(npy.read_array(stream, allow_pickle=False))
+    if dtype.kind == "U":
+        _check_characters(array)
+    return array
+
+
+def _check_characters(array: np.ndarray[Any, Any]) -> None:
+    """Raise for numbers that are no characters: NumPy's strings may hold any."""
+    codes = np.frombuffer(array.tobytes(), array.dtype.str[0] + "u4")
+    if (codes > sys.maxunicode).any() or ((codes >= 0xD800) & (codes < 0xE000)).any():
+        raise ValueError("a string holds what is no character")
