@@ -165,6 +165,7 @@ def _ids(files: list[_Rows], labels: Labels, count: int | None) -> tuple[list[in
     """The label ids in the order of Y's columns, and their names."""
     if isinstance(labels, bool | str):
         raise SettingError(f"labels={labels!r}: give the number of labels or a list of names")
+    rows = max(len(f.labels) for f in files)
     seen = sorted({i for f in files for row in f.labels for i in row})
     names = None if labels is None or isinstance(labels, int) else [str(n) for n in labels]
     if labels is not None:
@@ -173,11 +174,11 @@ def _ids(files: list[_Rows], labels: Labels, count: int | None) -> tuple[list[in
             raise DataError(
                 f"{files[0].path}: the header announces {count} labels, labels= gives {asked}"
             )
-        check_cells(files[0].path, 1, asked, "labels")
+        check_cells(files[0].path, rows, asked, "labels")
         first = 1 if count is None and seen and seen[0] == 1 and seen[-1] == asked else 0
         ids = list(range(first, first + asked))
     else:
-        check_cells(files[0].path, 1, count or 0, "labels")
+        check_cells(files[0].path, rows, len(seen) if count is None else count, "labels")
         ids = list(range(count)) if count is not None else seen
     if not ids:
         raise DataError(f"{files[0].path}: no row has a label; pass labels= (how many or names)")
@@ -185,7 +186,6 @@ def _ids(files: list[_Rows], labels: Labels, count: int | None) -> tuple[list[in
 
 
 def _indicators(rows: _Rows, ids: list[int]) -> np.ndarray[Any, Any]:
-    check_cells(rows.path, len(rows.labels), len(ids), "labels")
     place = {i: k for k, i in enumerate(ids)}
     Y = np.zeros((len(rows.labels), len(ids)), dtype=np.uint8)
     for r, row in enumerate(rows.labels):

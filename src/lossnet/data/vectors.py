@@ -144,7 +144,7 @@ def _npz(path: Path) -> WordVectors:
         except UnicodeDecodeError as error:
             raise DataError(f"{path}: the bytes of a word are not UTF-8 ({error})") from error
     try:
-        return WordVectors(words, vectors)
+        return WordVectors(words.tolist(), vectors)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
 
