@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -11,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from lossnet.errors import DataError
+
+#: How the name of every temporary file and folder starts.
+TEMPORARY = ".lossnet-tmp-"
 
 
 def write_whole(path: str | Path, write: Callable[[Path], None]) -> Path:
@@ -22,7 +26,7 @@ def write_whole(path: str | Path, write: Callable[[Path], None]) -> Path:
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=TEMPORARY, dir=path.parent)
     except OSError as error:
         raise _cannot_write(path, error) from error
     os.close(handle)
@@ -31,8 +35,10 @@ def write_whole(path: str | Path, write: Callable[[Path], None]) -> Path:
         write(temporary)
         temporary.chmod(0o666 & ~_umask())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _cannot_write(path, error) from error
         raise
     return path
 
@@ -45,26 +51,34 @@ def write_folder(path: str | Path, write: Callable[[Path], None]) -> Path:
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=path.parent))
     except OSError as error:
         raise _cannot_write(path, error) from error
     try:
         write(temporary)
         temporary.chmod(0o777 & ~_umask())
-        try:
-            os.replace(temporary, path)
-        except OSError as error:
-            raise _cannot_write(path, error) from error
-    except BaseException:
+        os.replace(temporary, path)
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise _cannot_write(path, error) from error
         raise
     return path
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files that a killed process left in the folder."""
+    for left in folder.glob(f"{TEMPORARY}*"):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+
+
 def _cannot_write(path: Path, error: OSError) -> DataError:
-    return DataError(
-        f"cannot write {path}: {error.strerror or error}; choose a folder you may write to"
-    )
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    remedy = "free some space" if full else "choose a folder you may write to"
+    return DataError(f"cannot write {path}: {error.strerror or error}; {remedy}")
 
 
 def _umask() -> int:

@@ -44,6 +44,7 @@ def test_writes_a_tagger_and_its_metrics(lossnet: Run, ner: Path, tmp_path: Path
         "history",
         "labels",
         "metrics.json",
+        "vocabulary",
         "weights",
     ]
 
@@ -59,7 +60,7 @@ def test_settings_reach_the_tagger(lossnet: Run, tmp_path: Path) -> None:
     assert result.code == 0, result.err
     assert "12 train, 4 validation, 4 test" in result.out
     model = SequenceTagger.load(tmp_path / "m")
-    assert (model.method, model.method_params) == ("infnet-plus", {"sharing": "shared"})
+    assert (model.method, model.method_params["sharing"]) == ("infnet-plus", "shared")
     assert (model.chars, model.global_energy, model.random_state) == (True, "both+words", 3)
     assert "E-PER" in model.tags_
     # What was trained on BIOES is evaluated on BIOES, though the file has IOB2.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +12,9 @@ import numpy as np
 import pytest
 from cli_helpers import SMALL, Result, one_line, write_csv
 
+from lossnet.cli import main
+from lossnet.files import TEMPORARY
+from lossnet.recipes import defaults
 from lossnet.reports import find
 
 Run = Callable[..., Result]
@@ -47,7 +52,7 @@ def test_settings_from_file_and_command_line(lossnet: Run, csv_file: Path, tmp_p
     assert lossnet("train", csv_file, "--out", out, "--config", config, *more).code == 0
     parameters = config_of(out)
     assert parameters["max_epochs"] == 1
-    assert parameters["method_params"] == {"samples": 3, "energy_lr": 0.001}
+    assert parameters["method_params"] == {**defaults("seal-nce"), "samples": 3, "energy_lr": 0.001}
     assert parameters["random_state"] == 5
 
     flat = tmp_path / "run.json"
@@ -123,6 +128,65 @@ def test_a_folder_in_use_is_refused(lossnet: Run, csv_file: Path, tmp_path: Path
     assert config_of(out)["random_state"] == 1
     both = lossnet("train", csv_file, "--out", out, "--resume", "--overwrite")
     assert "not allowed with" in one_line(both)
+
+
+def test_files_of_others_are_left_alone(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a"
+    (out / f"{TEMPORARY}folder").mkdir(parents=True)
+    own = [".config.yaml", ".data.csv", ".history.txt", ".weights.bak.1", "notes.txt"]
+    for name in [*own, f"{TEMPORARY}abc", f"{TEMPORARY}folder/x"]:
+        (out / name).write_text("mine")
+    assert lossnet("train", csv_file, "--out", out, *SMALL).code == 0
+    assert [(out / name).read_text() for name in own] == ["mine"] * len(own)
+    assert not list(out.glob(f"{TEMPORARY}*"))  # what a killed run left
+    assert {path.name for path in out.glob(".*")} == set(own[:-1])
+
+
+def test_two_trainings_into_one_folder(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a"
+    out.mkdir()
+    hold = (
+        "import sys; from pathlib import Path; from lossnet.model_folder import locked\n"
+        "with locked(Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, out], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"locked\n"
+        for more in ([], ["--overwrite"], ["--resume"]):
+            result = lossnet("train", csv_file, "--out", out, *SMALL, *more)
+            assert "another training is writing to" in one_line(result)
+        assert not list(out.iterdir())
+        other.kill()
+    assert lossnet("train", csv_file, "--out", out, *SMALL).code == 0
+    assert not list(out.glob(".*"))
+
+
+def test_a_full_disk_keeps_the_last_checkpoint(csv_file: Path, tmp_path: Path) -> None:
+    limited = (
+        "import resource, signal, sys; from lossnet.cli import main\n"
+        "import lossnet.training.checkpoint as checkpoint\n"
+        "checkpoint.Checkpoint.__init__.__kwdefaults__['seconds'] = 0.0\n"
+        "from lossnet.training import Trainer; plain = Trainer._epoch\n"
+        "def epoch(self):\n"
+        "    plain_size = 3000 if self.epoch == 1 else 10**9\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, (plain_size, 10**9))\n"
+        "    plain(self)\n"
+        "Trainer._epoch = epoch; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "sys.exit(main())"
+    )
+    out = tmp_path / "a"
+    arguments = ["train", csv_file, "--out", out, "--set", "max_epochs=4", "hidden=[8]", "--quiet"]
+    done = subprocess.run(
+        [sys.executable, "-c", limited, *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "training stopped after epoch 2" in done.stderr
+    assert "File too large; free some space, then resume from the last good" in done.stderr
+    assert [path.name for path in out.iterdir()] == ["checkpoint.safetensors"]
+    assert main([*map(str, arguments), "--resume"]) == 0
 
 
 def test_unwritable_folders_are_found_first(

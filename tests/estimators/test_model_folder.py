@@ -1,19 +1,25 @@
 """Model folders: the same predictions after load, and clear errors for what cannot be read."""
 
+import hashlib
+import inspect
 import json
+import resource
 import shutil
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 from torch import nn
 
-import lossnet.estimators.folder
-from lossnet import MultiLabelClassifier, build
+import lossnet.model_folder
+from lossnet import MultiLabelClassifier, SequenceTagger, build
 from lossnet.energies import LabelEnergy
 from lossnet.errors import DataError, SettingError
-from lossnet.estimators.folder import CONFIG
+from lossnet.estimators.settings import describe
+from lossnet.model_folder import CONFIG
 from lossnet.proposals import GBI, NetOutput
+from lossnet.recipes import METHODS
 
 pd = pytest.importorskip("pandas")
 
@@ -67,10 +73,39 @@ def test_loaded_models_predict_the_same(classifier, data, tmp_path, method, para
     assert other.best_metric_ == model.best_metric_
     assert other.label_names_ == model.label_names_
     assert other.method_.name == method
-    shown, expected = other.get_params(), model.get_params()
+    shown, expected = other.get_params(deep=False), model.resolved_params()
     assert tuple(shown.pop("hidden")) == tuple(expected.pop("hidden"))
     assert shown == expected
     same(other.fit(X, Y), model, X)
+
+
+def test_changed_defaults_change_no_stored_model(classifier, data, tmp_path, monkeypatch) -> None:
+    model = classifier("dvn", method_params={"energy_lr": 0.01}).fit(*data)
+    model.save(tmp_path / "m")
+    tagger = SequenceTagger("ssvm", hidden=4, max_epochs=1, random_state=0)
+    sentences = [["a", "b", "c"], ["b", "a"]] * 5
+    tagger.fit(sentences, [["O", "B-x", "I-x"], ["B-x", "O"]] * 5).save(tmp_path / "t")
+    settled = describe([model.resolved_params(), tagger.resolved_params()])
+    recipe = inspect.signature(METHODS["dvn"])
+    later = [
+        p.replace(default=1) if n == "predict_steps" else p for n, p in recipe.parameters.items()
+    ]
+    changed = recipe.replace(parameters=later)
+    monkeypatch.setattr(METHODS["dvn"], "__signature__", changed, raising=False)
+    monkeypatch.setitem(MultiLabelClassifier.__init__.__kwdefaults__, "global_hidden", 7)
+    monkeypatch.setattr(SequenceTagger, "_task_defaults", lambda *_: {"margin": 9.0})
+    assert MultiLabelClassifier("dvn").resolved_method_params()["predict_steps"] == 1
+    one, two = MultiLabelClassifier.load(tmp_path / "m"), SequenceTagger.load(tmp_path / "t")
+    same(one, model, data[0])
+    assert two.predict(sentences) == tagger.predict(sentences)
+    assert describe([one.resolved_params(), two.resolved_params()]) == settled
+
+
+def test_the_vocabulary_has_a_file_of_its_own(tmp_path) -> None:
+    tagger = SequenceTagger("cross-entropy", hidden=4, max_epochs=1, chars=True)
+    folder = tagger.fit([["zebra", "runs"]] * 4, [["B-x", "O"]] * 4).save(tmp_path)
+    assert "zebra" not in (folder / CONFIG).read_text()
+    assert json.loads(the_file(folder, "vocabulary").read_text())["words"] == ["runs", "zebra"]
 
 
 @pytest.mark.parametrize("classes", [("no", "yes"), (0, 1), (-1.0, 2.0), (False, True)])
@@ -221,10 +256,10 @@ def test_missing_files_are_named(folder, name) -> None:
         (lambda c: c.pop("nets"), "damaged: nets is None, expected list"),
         (lambda c: c.pop("files"), "damaged: files is None, expected dict"),
         (lambda c: c.pop("objects"), "damaged: objects is None"),
-        (lambda c: c.pop("features"), "damaged: KeyError"),
-        (lambda c: c.update(features=9), "do not fit the net"),
+        (lambda c: c.pop("features"), "config.json is damaged"),
+        (lambda c: c.update(features=9), r"imputer/means has shape \(6,\); expected \(9,\)"),
         (lambda c: c["parameters"].update(hidden=[3]), "do not fit the net"),
-        (lambda c: c["files"].pop("labels.json"), "damaged: KeyError"),
+        (lambda c: c["files"].pop("labels.json"), r"damaged: KeyError\('labels'\)"),
         (lambda c: c["files"]["labels.json"].pop("name"), "cannot read labels.json"),
         (lambda c: c["files"].update({"labels.json": 3}), "cannot read labels.json"),
     ],
@@ -272,11 +307,63 @@ def test_load_refuses_parameters_that_do_not_exist(folder) -> None:
         MultiLabelClassifier.load(folder, device="gpu")
 
 
+def change_config(folder, change) -> None:
+    config = json.loads((folder / CONFIG).read_text())
+    change(config)
+    (folder / CONFIG).write_text(json.dumps(config))
+
+
+def replace_file(folder, name: str, content: bytes) -> None:
+    """Put other content into a model folder, its checksum too."""
+    path = the_file(folder, name)
+    path.write_bytes(content)
+    full = f"{name}{path.suffix}"
+    checksum = hashlib.sha256(content).hexdigest()
+    change_config(folder, lambda c: c["files"][full].update(sha256=checksum))
+
+
+def test_absurd_sizes_are_refused_before_memory_is_taken(folder) -> None:
+    for hidden in ([30_000, 30_000], [2**31 - 1] * 3, [1] * 10**5):
+        change_config(folder, lambda c, hidden=hidden: c["parameters"].update(hidden=hidden))
+        with pytest.raises(ValueError, match=r"do not fit the net|overflow|must be at most"):
+            MultiLabelClassifier.load(folder)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 * 2**20  # kB
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_refused(folder, value) -> None:
+    tensors = safetensors.torch.load(the_file(folder, "weights").read_bytes())
+    next(t for name, t in tensors.items() if name.startswith("net/task")).view(-1)[0] = value
+    replace_file(folder, "weights", safetensors.torch.save(tensors))
+    with pytest.raises(DataError, match=r"net/task.* not finite; train again"):
+        MultiLabelClassifier.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("labels", b"3"),
+        ("labels", b'{"names": [1, 2, 3], "named": true}'),
+        ("labels", b'{"names": "abc", "named": true}'),
+        ("labels", b'{"classes": [1, 2, 3], "dtype": "<i8"}'),
+        ("labels", b"[" * 100_000),
+        ("labels", b"9" * 5_000),
+        ("history", b'{"phase": 1}'),
+        ("history", b"[3]"),
+        ("weights", b""),
+    ],
+)
+def test_wrong_types_are_refused(folder, name, content) -> None:
+    replace_file(folder, name, content)
+    with pytest.raises(DataError, match="damaged"):
+        MultiLabelClassifier.load(folder)
+
+
 def test_places_that_cannot_be_written(folder, tmp_path) -> None:
     model = MultiLabelClassifier.load(folder)
     taken = tmp_path / "file"
     taken.write_text("mine")
-    with pytest.raises(DataError, match="is a file; give a folder"):
+    with pytest.raises(DataError, match="is a file; expected a folder"):
         model.save(taken)
     with pytest.raises(DataError, match="cannot write"):
         model.save(taken / "child")
@@ -328,8 +415,8 @@ def test_a_killed_save_leaves_the_old_or_the_new_model(
         return wrapped
 
     for name in ("_write", "write_json"):
-        original = getattr(lossnet.estimators.folder, name)
-        monkeypatch.setattr(lossnet.estimators.folder, name, killing(original))
+        original = getattr(lossnet.model_folder, name)
+        monkeypatch.setattr(lossnet.model_folder, name, killing(original))
     with pytest.raises(KilledError):
         new.save(folder)
     monkeypatch.undo()

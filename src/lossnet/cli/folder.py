@@ -1,22 +1,27 @@
-"""The folder a run writes to: checked before the run, never left behind empty."""
+"""What the commands do with a folder: check it before a run, never leave it behind empty."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lossnet.errors import DataError, SettingError
-from lossnet.files import read_json, write_json, write_text
+from lossnet.files import write_text
+from lossnet.model_folder import (
+    CHECKPOINT,
+    DATA,
+    entry_of,
+    holds_model,
+    read_config,
+    read_data,
+    write_data,
+)
 
 if TYPE_CHECKING:
     from lossnet.cli.tasks.base import Parts, Task
-
-CONFIG, CHECKPOINT = "config.json", "checkpoint.safetensors"
-METRICS, DATA = "metrics.json", "data.json"
 
 
 @contextlib.contextmanager
@@ -27,7 +32,7 @@ def writable(path: str | Path) -> Iterator[Path]:
     """
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
-        raise DataError(f"{folder} is a file; give a folder to write to")
+        raise DataError(f"{folder} is a file; expected a folder to write to")
     made = [p for p in (folder, *folder.parents) if not p.exists()]
     try:
         write_text(folder / ".lossnet-writable", "").unlink()
@@ -55,39 +60,29 @@ def check_unused(folder: Path, *, overwrite: bool, resume: bool) -> None:
         )
 
 
-def holds_model(folder: Path) -> bool:
-    """Whether a model folder lies there, whole or damaged."""
-    return (folder / CONFIG).exists()
-
-
 def check_finished(folder: Path, model: Any, splits: Parts) -> None:
     """Refuse to call a run finished that was made with other settings or data."""
-    from lossnet.cli.settings import plain_params
-
-    config = read_json(folder / CONFIG)
-    stored = config.get("parameters", {}) if isinstance(config, dict) else {}
-    wanted = plain_params(model)
+    stored = entry_of(read_config(folder), "parameters", dict, folder)
+    wanted = model.resolved_params()
     changed = sorted(k for k in wanted if k != "verbose" and stored.get(k) != wanted[k])
     if changed:
         raise SettingError(
             f"{folder} holds a finished run with other settings ({', '.join(changed)} differ); "
             "choose another folder, or add --overwrite in place of --resume"
         )
-    if (folder / DATA).exists():
-        data = read_json(folder / DATA)
-        if isinstance(data, dict) and data.get("train_checksum") != splits.train.checksum():
-            raise SettingError(
-                f"{folder} holds a finished run on other data ({data.get('source')}); choose "
-                "another folder, or add --overwrite in place of --resume"
-            )
+    data = read_data(folder)
+    if data is not None and data.get("train_checksum") != splits.train.checksum():
+        raise SettingError(
+            f"{folder} holds a finished run on other data ({data.get('source')}); choose "
+            "another folder, or add --overwrite in place of --resume"
+        )
 
 
 def save_data(folder: Path, task: Task, splits: Parts, args: argparse.Namespace) -> None:
     """Write what the model saved there must know of its data: names, and its training part."""
-    write_json(
-        folder / DATA,
+    write_data(
+        folder,
         {
-            "model": _digest(folder / CONFIG),
             "source": args.data,
             "name": splits.name,
             task.unit: {part: task.count(data) for part, data in splits.parts()},
@@ -102,40 +97,10 @@ def load_model(path: str | Path) -> tuple[Task, Any, Any]:
     from lossnet.cli.tasks import task_of_estimator
 
     folder = Path(path)
-    if not folder.is_dir():
-        raise DataError(f"{folder} is not a model folder: it does not exist or is a file")
-    if not (folder / CONFIG).exists():
-        unfinished = (folder / CHECKPOINT).exists()
-        raise DataError(
-            f"{folder} holds {'an unfinished run' if unfinished else 'no model'}; "
-            + ("finish it with lossnet train --resume" if unfinished else "see lossnet train")
-        )
-    config = read_json(folder / CONFIG)
-    name = config.get("estimator") if isinstance(config, dict) else None
-    task = task_of_estimator(name, folder)
+    task = task_of_estimator(read_config(folder).get("estimator"), folder)
     model = task.estimator().load(folder)
-    if not (folder / DATA).exists():
-        return task, model, task.known(model, None)
-    data = read_json(folder / DATA)
+    facts = read_data(folder)
     try:
-        if data["model"] != _digest(folder / CONFIG):
-            raise DataError(
-                f"{folder / DATA} does not belong to the model beside it; finish the run with "
-                "lossnet train --resume, or train again"
-            )
-        known = task.known(model, data)
-    except (KeyError, TypeError) as error:
-        raise DataError(f"{folder / DATA} is damaged ({error}); train again") from error
-    return task, model, known
-
-
-def finish(folder: Path) -> None:
-    """Remove the checkpoint, and what a killed run may have left half-written."""
-    (folder / CHECKPOINT).unlink(missing_ok=True)
-    for name in ("checkpoint", "config", "data", "history", "labels", "metrics", "weights"):
-        for left in folder.glob(f".{name}*.*"):
-            left.unlink(missing_ok=True)
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+        return task, model, task.known(model, facts)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{folder / DATA} is damaged ({error!r}); train again") from error

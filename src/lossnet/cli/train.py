@@ -59,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
     """Check everything that can be checked, train, save, measure."""
     from lossnet.cli import folder as place
     from lossnet.cli.settings import resolve
+    from lossnet.model_folder import CHECKPOINT, holds_model, locked
 
     task = task_of_data(args)
     settings = resolve(
@@ -71,13 +72,13 @@ def run(args: argparse.Namespace) -> int:
     )
     say = (lambda *text: None) if args.quiet else print
     out = Path(args.out)
-    place.check_unused(out, overwrite=args.overwrite, resume=args.resume)
-    checkpoint = out / place.CHECKPOINT
-    if args.resume and not checkpoint.exists() and place.holds_model(out):
-        place.check_finished(out, settings.estimator(), task.load_parts(args))
-        say(f"{out} holds a finished run: there is nothing to go on with")
-        return 0
-    with place.writable(out):
+    checkpoint = out / CHECKPOINT
+    with place.writable(out), locked(out):
+        place.check_unused(out, overwrite=args.overwrite, resume=args.resume)
+        if args.resume and not checkpoint.exists() and holds_model(out):
+            place.check_finished(out, settings.estimator(), task.load_parts(args))
+            say(f"{out} holds a finished run: there is nothing to go on with")
+            return 0
         splits = task.load_parts(args)
         _announce(splits, settings, args, say)
         if args.overwrite:
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         report = _measure(model, splits, settings, out)
         if args.results:
             _record(args, model, splits, settings, report)
-        place.finish(out)
+        checkpoint.unlink(missing_ok=True)
     if report:
         say(task.table(report))
     say("; ".join(filter(None, [task.model_text(model), f"the model is in {out}"])))
@@ -135,9 +136,9 @@ def _fit(
 
 
 def _measure(model: Any, splits: Parts, settings: Settings, out: Path) -> dict[str, Measured]:
-    from lossnet.cli.folder import METRICS
     from lossnet.cli.measure import measure_parts, seconds
     from lossnet.files import write_json
+    from lossnet.model_folder import METRICS
 
     measured = measure_parts(settings.task, model, splits)
     write_json(

@@ -88,6 +88,10 @@ class LossnetEstimator(BaseEstimator):
             self.method_params = {**(self.method_params or {}), **nested}
         return self
 
+    def _check_settings(self) -> Method:
+        """Raise on settings that cannot work, before any data is looked at; the method."""
+        raise NotImplementedError
+
     def _check_training_settings(self) -> Method:
         """Raise on settings that cannot work, before any data is looked at; the method."""
         method = self._assembled()
@@ -109,6 +113,18 @@ class LossnetEstimator(BaseEstimator):
             return {}
         recipe = defaults(self.method)
         return {**recipe, **self._task_defaults(recipe), **(self.method_params or {})}
+
+    def resolved_params(self) -> dict[str, Any]:
+        """Every parameter as ``fit`` takes it: what a default, the task or the method decides too.
+
+        A model folder stores these, so that a changed default changes no stored model.
+        """
+        params = self.get_params(deep=False) | self._filled_in(self._assembled())
+        return params | {"method_params": self.resolved_method_params() or None}
+
+    def _filled_in(self, method: Method) -> dict[str, Any]:
+        """The parameters whose None leaves the choice to the method or to another parameter."""
+        return {}
 
     def _task_defaults(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters that this task sets otherwise than the recipe's own."""
@@ -216,7 +232,7 @@ class LossnetEstimator(BaseEstimator):
             trainer.callbacks.append(Progress(self._metric_name()))
         if checkpoint is not None:
             free = {"device", "random_state", "refine", "verbose"}
-            params = self.get_params(deep=False)
+            params = self.resolved_params()
             settings = {key: describe(v) for key, v in params.items() if key not in free}
             settings |= {"seed": seed, "data": data_digest}
             if resume_from_checkpoint:
@@ -281,9 +297,13 @@ class LossnetEstimator(BaseEstimator):
 
     def _build_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
         """New nets of the fitted sizes, on the estimator's device."""
-        outputs, space = self._output()
-        nets = build_nets(names, self._make_net, self.method_.derived, outputs, space, seed=seed)
+        nets = self._new_nets(names, seed)
         return {name: net.to(self.device) for name, net in nets.items()}
+
+    def _new_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
+        """New nets of the fitted sizes, on torch's default device."""
+        outputs, space = self._output()
+        return build_nets(names, self._make_net, self.method_.derived, outputs, space, seed=seed)
 
     def _output(self) -> tuple[tuple[int, ...], Space]:
         """The shape of one output, as far as nets depend on it, and what an output is."""

@@ -18,7 +18,7 @@ from lossnet.data.image_folders import load_images
 from lossnet.data.images import ImageData
 from lossnet.errors import DataError, SettingError
 from lossnet.estimators.base import LossnetEstimator
-from lossnet.estimators.inputs import Standardiser
+from lossnet.estimators.inputs import PER_COLUMN, Standardiser, check_lengths
 from lossnet.estimators.networks import NetFactory, try_energy, try_task_net
 from lossnet.estimators.pixels import (
     ENERGIES,
@@ -36,6 +36,7 @@ from lossnet.estimators.pixels import (
 from lossnet.estimators.settings import check_choice, check_share, check_whole, describe
 from lossnet.method import Method
 from lossnet.metrics.images import IMAGE_METRICS
+from lossnet.model_folder import CONFIG, LABELS, check_form
 from lossnet.proposals import Proposal
 from lossnet.recipes import SEQUENCE_ONLY
 from lossnet.spaces import Binary, Categorical, Space
@@ -313,6 +314,15 @@ class ImageSegmenter(LossnetEstimator):
         classes = len(self.classes_)
         return ((1,), Binary()) if classes == 2 else ((classes,), Categorical())
 
+    def _filled_in(self, method: Method) -> dict[str, Any]:
+        chosen, dropout = self.energy_net, self.energy_dropout
+        if not callable(chosen):
+            chosen = energy_for(chosen, method.name)
+        if dropout is None:
+            dropout = 0.25 if chosen == "critic" and not method.descends_on_energy else 0.0
+        width = self.width if self.energy_width is None else self.energy_width
+        return {"energy_net": chosen, "energy_dropout": dropout, "energy_width": width}
+
     def _make_net(self, name: str) -> nn.Module:
         (outputs,), _ = self._output()
         chosen = getattr(self, self._factory_of(name))
@@ -320,13 +330,13 @@ class ImageSegmenter(LossnetEstimator):
             return chosen(self.channels_, outputs)
         if name != "energy":
             return NETS[chosen](self.channels_, outputs, width=self.width, dropout=self.dropout)
-        chosen = energy_for(chosen, self.method_.name)
-        dropout = self.energy_dropout
-        if dropout is None:
-            dropout = 0.25 if chosen == "critic" and not self.method_.descends_on_energy else 0.0
-        width = self.width if self.energy_width is None else self.energy_width
-        return ENERGIES[chosen](
-            self.channels_, outputs, size=self.crop_, width=width, dropout=dropout
+        settled = self._filled_in(self.method_)
+        return ENERGIES[settled["energy_net"]](
+            self.channels_,
+            outputs,
+            size=self.crop_,
+            width=settled["energy_width"],
+            dropout=settled["energy_dropout"],
         )
 
     def _try_nets(self, data: RandomCrops) -> None:
@@ -464,11 +474,14 @@ class ImageSegmenter(LossnetEstimator):
         return tensors, facts
 
     def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        self.classes_ = list(facts["labels"]["classes"])
-        self.channels_ = int(facts["channels"])
+        check_form(facts, {"channels": int, "crop": [int], "white": (None, int)}, CONFIG)
+        check_form(facts["labels"], {"classes": [str]}, LABELS)
+        self.classes_ = facts["labels"]["classes"]
+        self.channels_ = facts["channels"]
         height, width = facts["crop"]
         self.crop_ = (int(height), int(width))
-        self.white_ = None if facts["white"] is None else int(facts["white"])
+        self.white_ = facts["white"]
+        check_lengths(tensors, PER_COLUMN, self.channels_)
         self.standardiser_ = Standardiser.from_tensors(tensors)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,13 @@ def pair(data: Any) -> tuple[Any, Any]:
             f"validation_data is a {type(data).__name__}{size}; give a pair (X, Y), or None"
         )
     return data[0], data[1]
+
+
+def check_lengths(tensors: Mapping[str, Tensor], names: Iterable[str], length: int) -> None:
+    """Raise where one of these tensors is there and is not a vector of that length."""
+    for name in names:
+        if name in tensors and tensors[name].shape != (length,):
+            raise DataError(f"{name} has shape {tuple(tensors[name].shape)}; expected ({length},)")
 
 
 def digest(*arrays: Any) -> str:
@@ -83,6 +90,10 @@ def missing_values(X: Any) -> np.ndarray:
     """Where a dense matrix, or the stored entries of a CSR one, are NaN."""
     missing: np.ndarray = np.isnan(X.data if hasattr(X, "tocsr") else X)
     return missing
+
+
+#: The tensors of an imputer and a standardiser in a model folder.
+PER_COLUMN = ("imputer/means", "standardiser/mean", "standardiser/scale")
 
 
 class Standardiser:

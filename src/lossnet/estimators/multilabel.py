@@ -19,7 +19,15 @@ from lossnet.data.dataset import check_real
 from lossnet.energies import LabelEnergy
 from lossnet.errors import DataError, SettingError
 from lossnet.estimators.base import LossnetEstimator
-from lossnet.estimators.inputs import Imputer, Standardiser, check_rows, digest, pair
+from lossnet.estimators.inputs import (
+    PER_COLUMN,
+    Imputer,
+    Standardiser,
+    check_lengths,
+    check_rows,
+    digest,
+    pair,
+)
 from lossnet.estimators.networks import NetFactory, try_energy, try_task_net
 from lossnet.estimators.settings import (
     check_choice,
@@ -29,7 +37,7 @@ from lossnet.estimators.settings import (
     check_widths,
     describe,
 )
-from lossnet.estimators.targets import Labels
+from lossnet.estimators.targets import LABELS_FORM, Labels
 from lossnet.estimators.thresholds import (
     check_metric,
     check_threshold,
@@ -38,6 +46,7 @@ from lossnet.estimators.thresholds import (
 )
 from lossnet.method import Method
 from lossnet.metrics import apply_threshold, get_metric, stratified_split
+from lossnet.model_folder import CONFIG, LABELS, check_form
 from lossnet.nets import LabelMLP
 from lossnet.proposals import NetOutput, Proposal
 from lossnet.recipes import SEQUENCE_ONLY
@@ -313,16 +322,19 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
     def _output(self) -> tuple[tuple[int, ...], Space]:
         return (self.n_labels_,), Binary()
 
+    def _filled_in(self, method: Method) -> dict[str, Any]:
+        dropout = self.energy_dropout
+        if dropout is None:
+            dropout = 0.0 if method.descends_on_energy else self.dropout
+        return {"energy_dropout": dropout}
+
     def _make_net(self, name: str) -> nn.Module:
         make = getattr(self, self._factory_of(name))
         if make is None and name == "energy":
-            dropout = self.energy_dropout
-            if dropout is None:
-                dropout = 0.0 if self.method_.descends_on_energy else self.dropout
             make = partial(
                 LabelEnergy,
                 hidden=self.hidden,
-                dropout=dropout,
+                dropout=self._filled_in(self.method_)["energy_dropout"],
                 input_dropout=self.input_dropout,
                 global_hidden=self.global_hidden,
             )
@@ -467,12 +479,18 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         return tensors, facts
 
     def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        form = {"features": int, "feature_names": (None, [str]), "best_metric": (None, float)}
+        check_form(facts, form, CONFIG)
+        check_form(facts["labels"], LABELS_FORM, LABELS)
         self._set_labels(Labels.from_json(facts["labels"]))
-        self.n_features_in_ = int(facts["features"])
+        self.n_features_in_ = facts["features"]
         if facts["feature_names"] is not None:
             self.feature_names_in_ = np.array(facts["feature_names"], dtype=object)
         self.best_metric_ = facts["best_metric"]
         threshold = tensors["threshold"].numpy()
+        if threshold.shape not in ((), (self.n_labels_,)):
+            raise DataError(f"the threshold has shape {threshold.shape}, not one for each label")
         self.threshold_ = float(threshold) if threshold.ndim == 0 else threshold
         self.imputer_ = Imputer(tensors["imputer/means"].numpy())
+        check_lengths(tensors, PER_COLUMN, self.n_features_in_)
         self.standardiser_ = Standardiser.from_tensors(tensors)

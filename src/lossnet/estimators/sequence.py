@@ -34,9 +34,10 @@ from lossnet.estimators.sentences import (
     validation_parts,
 )
 from lossnet.estimators.settings import check_choice, check_share, check_whole
-from lossnet.estimators.tokens import TokenCoder, collate
+from lossnet.estimators.tokens import VOCABULARY_FORM, TokenCoder, collate
 from lossnet.method import Method
 from lossnet.metrics.sequence import SEQUENCE_METRICS
+from lossnet.model_folder import CONFIG, LABELS, VOCABULARY, check_form
 from lossnet.nets import Tagger, TokenFeatures
 from lossnet.proposals import Minimiser, Proposal
 from lossnet.rewards.base import Rewarded, RewardFunction
@@ -366,6 +367,10 @@ class SequenceTagger(LossnetEstimator):
     def _output(self) -> tuple[tuple[int, ...], Space]:
         return (len(self.tags_),), Categorical()
 
+    def _filled_in(self, method: Method) -> dict[str, Any]:
+        dropout = self.dropout if self.energy_dropout is None else self.energy_dropout
+        return {"energy_dropout": dropout}
+
     def _make_net(self, name: str) -> nn.Module:
         return self._energy() if name == "energy" else self._tagger()
 
@@ -383,7 +388,7 @@ class SequenceTagger(LossnetEstimator):
         return Tagger(self._features(self.dropout), len(self.tags_))
 
     def _energy(self) -> Energy:
-        dropout = self.dropout if self.energy_dropout is None else self.energy_dropout
+        dropout = self._filled_in(self.method_)["energy_dropout"]
         chain = ChainEnergy(self._features(dropout), len(self.tags_))
         if self.global_energy is None:
             return chain
@@ -493,16 +498,20 @@ class SequenceTagger(LossnetEstimator):
 
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         facts = {
-            "coder": self.coder_.to_json(),
+            "vocabulary": self.coder_.to_json(),
             "vector_coverage": self.vector_coverage_,
             "labels": {"tags": self.tags_, "scheme": self.scheme_},
         }
         return {"words": self.table_}, facts
 
     def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        self.coder_ = TokenCoder.from_json(facts["coder"])
+        check_form(facts, {"vector_coverage": (None, [float])}, CONFIG)
+        check_form(facts["labels"], {"tags": [str], "scheme": str}, LABELS)
+        check_form(facts["vocabulary"], VOCABULARY_FORM, VOCABULARY)
+        self.coder_ = TokenCoder.from_json(facts["vocabulary"])
         shares = facts["vector_coverage"]
         self.vector_coverage_ = None if shares is None else Coverage(*map(float, shares))
-        self.tags_ = list(facts["labels"]["tags"])
-        self.scheme_ = str(facts["labels"]["scheme"])
+        self.tags_, self.scheme_ = facts["labels"]["tags"], facts["labels"]["scheme"]
         self.table_ = tensors["words"]
+        if self.table_.ndim != 2 or len(self.table_) != len(self.coder_.words) + 2:
+            raise DataError(f"there are {len(self.coder_.words)} words and not as many vectors")

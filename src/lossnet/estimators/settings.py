@@ -14,6 +14,9 @@ from lossnet.errors import SettingError, unknown
 from lossnet.method import Method
 from lossnet.recipes import build
 
+#: No count or width may be larger.
+LARGEST = 2**31 - 1
+
 
 def assembled(method: Any, params: Any) -> Method:
     """The method of that name with these parameters, or the :class:`Method` given."""
@@ -34,6 +37,8 @@ def check_whole(name: str, value: Any, *, least: int = 1) -> None:
     """Raise unless ``value`` is a whole number, ``least`` or more."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise SettingError(f"{name} is {value!r}; give a whole number, {least} or more")
+    if int(value) > LARGEST:
+        raise SettingError(f"{name} must be at most {LARGEST:,}, got {value}")
 
 
 def check_share(name: str, value: Any, *, one: bool = False) -> None:
@@ -53,7 +58,7 @@ def check_choice(name: str, value: Any, options: Iterable[str]) -> None:
 
 
 def check_widths(name: str, value: Any) -> None:
-    """Raise unless ``value`` is a sequence of whole numbers, 1 or more each."""
+    """Raise unless ``value`` is a sequence of at most 100 whole numbers, 1 or more each."""
     good = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
     if not good or any(
         isinstance(width, bool) or not isinstance(width, Integral) or width < 1 for width in value
@@ -62,6 +67,8 @@ def check_widths(name: str, value: Any) -> None:
             f"{name} is {value!r}; give the layers' widths, whole numbers above 0, "
             "such as (400, 400)"
         )
+    if len(tuple(value)) > 100 or max(value, default=0) > LARGEST:
+        raise SettingError(f"{name} must be at most 100 widths of at most {LARGEST:,}")
 
 
 def check_factory(name: str, value: Any) -> None:

@@ -12,6 +12,12 @@ from sklearn.utils.validation import assert_all_finite
 
 from lossnet.errors import DataError
 
+#: What :meth:`Labels.to_json` gives: see :func:`lossnet.model_folder.check_form`.
+LABELS_FORM = (
+    {"names": [str], "named": bool},
+    {"classes": ([str], [bool], [float]), "dtype": str},
+)
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -105,7 +111,10 @@ class Labels:
         """The labels that :meth:`to_json` gave."""
         if "classes" not in value:
             return cls(list(value["names"]), named=bool(value["named"]))
-        return cls(["y"], classes=np.array(value["classes"], dtype=value["dtype"]))
+        classes = np.array(value["classes"], dtype=value["dtype"])
+        if classes.shape != (2,):
+            raise DataError(f"a 1-D y has two classes; found {len(classes)}")
+        return cls(["y"], classes=classes)
 
     def decode(self, on: np.ndarray) -> np.ndarray:
         """Predictions in the form training labels had, from an ``(n, L)`` matrix of 0 and 1."""

@@ -25,6 +25,17 @@ CASES = ("lower", "upper", "title", "mixed", "digits", "other")
 #: Longest word the character CNN reads to its end.
 _LONGEST = 30
 
+#: What :meth:`TokenCoder.to_json` gives: see :func:`lossnet.model_folder.check_form`.
+VOCABULARY_FORM = {
+    "words": [str],
+    "lowercase": bool,
+    "chars": [str],
+    "columns": {str: [str]},
+    "case": bool,
+    "learned": int,
+    "trained": int,
+}
+
 
 @dataclass(frozen=True)
 class Coded:

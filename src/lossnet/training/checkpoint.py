@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,10 +16,21 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from lossnet.errors import DataError
+from lossnet.errors import DataError, TrainingError
 from lossnet.files import write_whole
+from lossnet.model_folder import check_form
 from lossnet.training.loop import Trainer
 from lossnet.training.step import laid_out
+
+_STATE = {
+    "settings": {str: object},
+    "phase": int,
+    "epoch": int,
+    "best": (None, float),
+    "epochs_since_best": int,
+    "lr": [float],
+    "history": [{"phase": str, "epoch": int, "seconds": float}],
+}
 
 
 class Checkpoint:
@@ -43,7 +56,13 @@ class Checkpoint:
     def on_epoch(self, trainer: Trainer) -> None:
         """Write, unless the last write is too recent."""
         if time.monotonic() - self._last >= self.seconds:
-            save_checkpoint(self.path, trainer, self.settings)
+            try:
+                save_checkpoint(self.path, trainer, self.settings)
+            except DataError as error:
+                raise TrainingError(
+                    f"training stopped after epoch {trainer.epoch} of phase "
+                    f"{trainer.phase.name!r}: {error}, then resume from the last good checkpoint"
+                ) from error
             self._last = time.monotonic()
 
     def on_end(self, trainer: Trainer) -> None:
@@ -77,7 +96,18 @@ def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, A
     contiguous = {key: value.detach().clone().contiguous() for key, value in tensors.items()}
     text = json.dumps(state)
     metadata = {"state": text, "sha256": _checksum(contiguous, text)}
-    write_whole(path, lambda temporary: save_file(contiguous, temporary, metadata=metadata))
+    write_whole(path, lambda temporary: _save(contiguous, temporary, metadata))
+
+
+def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
+    try:
+        save_file(tensors, path, metadata=metadata)
+    except SafetensorError as error:
+        # A full disk: "... I/O error: No space left on device (os error 28)".
+        found = re.search(r"\(os error (\d+)\)", str(error))
+        if found is None:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
 
 
 def resume(path: str | Path, trainer: Trainer, settings: Mapping[str, Any]) -> None:
@@ -95,7 +125,7 @@ def resume(path: str | Path, trainer: Trainer, settings: Mapping[str, Any]) -> N
         )
     try:
         _restore(trainer, tensors, state)
-    except (KeyError, IndexError, RuntimeError) as error:
+    except (LookupError, RuntimeError, ValueError, TypeError) as error:
         raise DataError(
             f"{path} does not fit this method and its nets ({error}); start again without resuming"
         ) from error
@@ -144,7 +174,11 @@ def _read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise DataError(f"the checkpoint {path} is damaged ({error}); start again") from error
     if _checksum(tensors, text) != checksum:
         raise DataError(f"the checkpoint {path} is damaged (its checksum is wrong); start again")
-    state: dict[str, Any] = json.loads(text)
+    try:
+        state = json.loads(text)
+        check_form(state, _STATE, f"the checkpoint {path}")
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"the checkpoint {path} is damaged ({error}); start again") from error
     return tensors, state
 
 
