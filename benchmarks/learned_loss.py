@@ -66,7 +66,9 @@ def own_loop(seed: int) -> dict[str, float]:
     for _ in range(SETTINGS["max_epochs"]):
         model.train()
         for rows in torch.randperm(len(x)).split(32):
-            loss = criterion(x[rows], model(x[rows]), y[rows])
+            logits = model(x[rows])
+            criterion.step(x[rows], logits, y[rows])
+            loss = criterion(x[rows], logits, y[rows])
             loss.backward()
             optimiser.step()
             optimiser.zero_grad()

@@ -22,7 +22,9 @@ for method in ("cross-entropy", "seal-nce"):
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
     for _ in range(20):
         for inputs, labels in loader:
-            loss = criterion(inputs, model(inputs), labels)
+            logits = model(inputs)
+            criterion.step(inputs, logits, labels)  # cross-entropy has no loss-net to train
+            loss = criterion(inputs, logits, labels)
             loss.backward()
             optimizer.step()
             optimizer.zero_grad()

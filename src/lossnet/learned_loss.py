@@ -12,44 +12,51 @@ from torch import Tensor, nn
 from lossnet.context import Batch, Context, Streams, stream_seed
 from lossnet.energies.base import Energy
 from lossnet.errors import SettingError
-from lossnet.method import Method, Update
-from lossnet.objectives import Judge
+from lossnet.method import Method
 from lossnet.recipes import build
-from lossnet.spaces import Binary, Space
-from lossnet.training.step import build_optimiser, step, trainable
+from lossnet.spaces import Binary, Space, as_target
+from lossnet.training.own_loop import detached, fixed, modes_kept, replayed, split_updates
+from lossnet.training.step import OptimizerFactory, average_gradients, build_optimiser, trainable
+from lossnet.training.step import step as take_step
 
 
 class LearnedLoss(nn.Module):
-    """A criterion that trains its own loss-net: ``loss = criterion(x, logits, y)``.
+    """The task loss λ1 link(E(x, F(x))) + λ2 cross-entropy, with a loss-net E that is trained too.
 
-    In ``train()`` mode each call takes the method's loss-net steps on the batch, then returns
-    the task loss λ1 link(E(x, F(x))) + λ2 cross-entropy of the logits, to call ``backward()``
-    on. In ``eval()`` mode it never updates anything.
+    Calling it computes the loss of the logits F(x) and changes nothing; ``step`` takes the
+    loss-net's own optimizer steps. Neither sends a gradient to the other's net.
+
+    >>> from lossnet.energies import LabelEnergy
+    >>> criterion = LearnedLoss(LabelEnergy(5, 3, hidden=(8,)), method="seal-nce")
+    >>> model = nn.Linear(5, 3)
+    >>> x, y = torch.randn(4, 5), torch.ones(4, 3)
+    >>> logits = model(x)
+    >>> energy_loss = criterion.step(x, logits, y)  # trains the loss-net
+    >>> criterion(x, logits, y).backward()  # the gradient of the task-net
+
+    Targets have the shape of the logits. With a ``Categorical`` space they may be class indices,
+    without the logits' last axis, which holds the classes. Positions to ignore are False in
+    ``mask``. Logits may be half precision: the loss is computed in the energy's.
 
     It takes the methods that need only (x, logits, y): cross-entropy and the SEAL-dynamic ones.
-    With ``frozen=True`` the loss-net is taken as it is, trained before, and never updated
-    (SEAL-static).
-
-    ``state_dict()`` holds the loss-net's weights and its optimiser's and random state, so that a
-    loop goes on from it as if it had not stopped; ``criterion.energy.state_dict()`` holds the
-    weights alone.
+    ``state_dict()`` holds the loss-net's weights and its optimizer's and random state, so that a
+    resumed loop reaches the same weights.
 
     Args:
         energy: the loss-net.
         method: a method's name, or a :class:`~lossnet.Method`.
-        method_params: parameters of the named method. Its ``task_lr`` and ``task_steps`` are
-            yours to choose: the task-net belongs to your loop.
-        space: what an output is.
-        frozen: never update the loss-net.
-        seed: source of the loss-net's randomness, kept apart from torch's global generator.
+        method_params: parameters of the named method. Its ``task_lr`` and ``task_steps`` have no
+            effect: the task-net belongs to your loop.
+        space: what an output is, ``Binary()`` by default.
+        optimizer: a function of the energy's parameters that returns their optimizer, such as
+            ``functools.partial(torch.optim.SGD, lr=0.1)``; the method's AdamW by default.
+        auto: call ``step`` whenever the loss is called.
+        frozen: never train the loss-net, which was trained before (SEAL-static).
+        seed: source of the loss-net's randomness, separate from torch's global generator.
 
-    >>> from lossnet.energies import LabelEnergy
-    >>> criterion = LearnedLoss(LabelEnergy(5, 3, hidden=(8,)), method="seal-nce")
-    >>> x, y = torch.randn(4, 5), torch.ones(4, 3)
-    >>> logits = torch.zeros(4, 3, requires_grad=True)
-    >>> criterion(x, logits, y).backward()
-    >>> logits.grad.shape
-    torch.Size([4, 3])
+    Attributes:
+        optimizer: the loss-net's optimizer, for schedulers; None where nothing is trained.
+        last_energy_loss: what the last ``step`` returned, None before.
     """
 
     def __init__(
@@ -59,6 +66,8 @@ class LearnedLoss(nn.Module):
         *,
         method_params: Mapping[str, Any] | None = None,
         space: Space | None = None,
+        optimizer: OptimizerFactory | None = None,
+        auto: bool = False,
         frozen: bool = False,
         seed: int = 0,
     ) -> None:
@@ -68,114 +77,116 @@ class LearnedLoss(nn.Module):
         self.method = build(method, method_params) if isinstance(method, str) else method
         self.space = space or Binary()
         self.energy = energy
+        self.auto = auto
         self.frozen = frozen
-        self._task, self._updates = _split_updates(self.method)
+        self._task, self._update = split_updates(self.method)
         if frozen:
             energy.requires_grad_(False)
-            self._updates = []
-        self._streams = Streams(seed, ["energy"])
-        self._generator = torch.Generator().manual_seed(stream_seed(seed, "proposals"))
-        self._parameters_of_energy = trainable(energy, "energy") if self._updates else []
-        self._optimisers = [
-            build_optimiser(self._parameters_of_energy, update.optimiser)
-            for update in self._updates
-        ]
-        #: Mean loss of the loss-net's steps on the last training batch, None before.
-        self.energy_loss: float | None = None
+            self._update = None
+        self._streams, self._generator = _random_sources(seed)
+        self._trained = trainable(energy, "energy") if self._update else []
+        self.optimizer: torch.optim.Optimizer | None = None
+        if self._update:
+            self.optimizer = build_optimiser(self._trained, self._update.optimiser, optimizer)
+        self.last_energy_loss: float | None = None
 
     def forward(self, x: Any, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
         """The task loss, a scalar: inputs, the task-net's logits ``(B, *S)``, targets, mask."""
-        if logits.shape != y.shape:
-            raise SettingError(
-                f"logits have shape {tuple(logits.shape)} and y has {tuple(y.shape)}; "
-                "they must be the same"
-            )
-        target = y.to(logits.dtype)
-        if self.training and self._updates:
-            self._learn(Batch(x, target, mask), logits.detach())
-        context = self._context(Batch(x, target, mask), logits)
-        with _fixed(self.energy):
+        if self.auto:
+            self.step(x, logits, y, mask)
+        with self._computing(logits), replayed(self._generator), fixed(self.energy):
+            context = self._context(x, logits, y, mask)
             return self._task.objective(context, keep_path=True).mean()
 
+    def step(self, x: Any, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> float | None:
+        """Take the method's loss-net steps on a batch; return their mean loss.
+
+        Pass the logits as the task-net returned them. In ``eval()``, without gradients
+        (``no_grad``, ``inference_mode``), with logits that need no gradient, or where the method
+        trains no loss-net, it does nothing and returns None. It discards the energy's ``.grad``.
+        Under ``torch.distributed`` the gradients are averaged over all processes.
+        """
+        if not (self._update and self.optimizer and self._learning and logits.requires_grad):
+            return None
+        total = 0.0
+        with self._computing(logits):
+            context = self._context(x, logits.detach(), y, mask)
+            for _ in range(self._update.steps):
+                found = take_step(
+                    self._update, context, self.optimizer, self._trained, reduce=average_gradients
+                )
+                total += found["loss/energy"]
+        self.energy.zero_grad()
+        self.last_energy_loss = total / self._update.steps
+        return self.last_energy_loss
+
+    def energy_loss(self, x: Any, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The loss-net's own loss, a scalar to call ``backward()`` on, in place of ``step``.
+
+        For gradient accumulation, an optimizer of yours, or ``DistributedDataParallel``. In
+        ``eval()`` or without gradients it is computed without dropout and moves no random state.
+        """
+        if self._update is None:
+            raise SettingError(
+                f"energy_loss needs a loss-net that is trained, and {self.method.name!r} with "
+                f"frozen={self.frozen} trains none; leave the call out"
+            )
+        keep_path = self._update.gradient.keeps_path
+        with self._computing(logits):
+            context = self._context(x, logits.detach(), y, mask)
+            if self._learning:
+                with context.focused(["energy"]):
+                    return self._update.objective(context, keep_path=keep_path).mean()
+            with torch.no_grad(), replayed(self._generator), fixed(self.energy):
+                return self._update.objective(context, keep_path=keep_path).mean()
+
     def get_extra_state(self) -> dict[str, Any]:
-        """What a resumed loop needs besides the weights: optimisers and random streams."""
+        """What a resumed loop needs besides the weights: optimizer and random streams."""
         return {
-            "optimisers": [optimiser.state_dict() for optimiser in self._optimisers],
+            "optimizer": self.optimizer and self.optimizer.state_dict(),
             "streams": dict(self._streams.states),
             "proposals": self._generator.get_state(),
         }
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Go on where :meth:`get_extra_state` left off; a frozen loss-net needs no optimiser."""
-        if not self.frozen:
-            if len(state["optimisers"]) != len(self._optimisers):
-                raise SettingError(
-                    f"the state holds {len(state['optimisers'])} optimisers of a loss-net and "
-                    f"{self.method.name!r} has {len(self._optimisers)}; load it into a "
-                    "LearnedLoss of the same method, or load its weights into the energy alone"
-                )
-            for optimiser, saved in zip(self._optimisers, state["optimisers"], strict=True):
-                optimiser.load_state_dict(saved)
+        """Go on where :meth:`get_extra_state` left off; a frozen loss-net needs no optimizer."""
+        if self.optimizer and state["optimizer"] is None:
+            raise SettingError(
+                f"the state has no optimizer, and {self.method.name!r} trains its loss-net; load "
+                "it into a LearnedLoss of the same method, or load the energy's weights alone"
+            )
+        if self.optimizer:
+            self.optimizer.load_state_dict(state["optimizer"])
         self._streams.states = {key: value.cpu() for key, value in state["streams"].items()}
         self._generator.set_state(state["proposals"].cpu())
 
-    def _learn(self, batch: Batch, logits: Tensor) -> None:
-        total, steps = 0.0, 0
-        with torch.enable_grad():
-            for update, optimiser in zip(self._updates, self._optimisers, strict=True):
-                context = self._context(batch, logits)
-                for _ in range(update.steps):
-                    measured = step(update, context, optimiser, self._parameters_of_energy)
-                    total += measured[f"loss/{update.name}"]
-                    steps += 1
-        for parameter in self._parameters_of_energy:
-            parameter.grad = None
-        self.energy_loss = total / steps
+    @contextmanager
+    def _computing(self, logits: Tensor) -> Iterator[None]:
+        """In the energy's own precision, whatever autocast says; its modes are put back."""
+        with torch.autocast(logits.device.type, enabled=False), modes_kept(self.energy):
+            yield
 
-    def _context(self, batch: Batch, logits: Tensor) -> Context:
+    @property
+    def _learning(self) -> bool:
+        return self.training and torch.is_grad_enabled()
+
+    def _context(self, x: Any, logits: Tensor, y: Tensor, mask: Tensor | None) -> Context:
+        """The batch in the energy's precision, targets as the space has them."""
+        dtype = next((p.dtype for p in self.energy.parameters()), torch.float32)
+        mask = None if mask is None else mask.bool()
+        target = as_target(self.space, logits, y, mask).to(dtype)
         return Context(
             {"energy": self.energy},
-            batch,
+            Batch(detached(x, dtype), target, mask),
             self.space,
             generator=self._generator,
             training=frozenset({"energy"}),
             streams=self._streams,
-            given={"task": logits},
+            given={"task": logits.to(dtype)},
         )
 
 
-@contextmanager
-def _fixed(net: nn.Module) -> Iterator[None]:
-    """Hold a net in eval mode and its parameters fixed, so that a backward pass leaves them out."""
-    learning = [parameter for parameter in net.parameters() if parameter.requires_grad]
-    net.eval()
-    for parameter in learning:
-        parameter.requires_grad_(False)
-    try:
-        yield
-    finally:
-        for parameter in learning:
-            parameter.requires_grad_(True)
-
-
-def _split_updates(method: Method) -> tuple[Update, list[Update]]:
-    """The task-net's update, and the loss-net's; an error for methods that need more."""
-    updates = method.phases[0].updates
-    others = [update for update in updates if update.trained != ("task",)]
-    task = [update for update in updates if update.trained == ("task",)]
-    fits = (
-        len(method.phases) == 1
-        and len(task) == 1
-        and isinstance(task[0].objective, Judge)
-        and method.task_net_predicts
-        and all(update.trained == ("energy",) for update in others)
-        and not any(update.gradient.nets for update in updates)
-        and method.nets <= {"task", "energy"}
-    )
-    if not fits:
-        raise SettingError(
-            f"LearnedLoss needs only (x, logits, y), and {method.name!r} needs more: take "
-            "MultiLabelClassifier, or a Method with its Trainer. It takes cross-entropy, seal-*, "
-            "and with frozen=True a loss-net trained before"
-        )
-    return task[0], others
+def _random_sources(seed: int) -> tuple[Streams, torch.Generator]:
+    """The loss-net's own stream (its dropout), and the generator of its candidates."""
+    generator = torch.Generator().manual_seed(stream_seed(seed, "proposals"))
+    return Streams(seed, ["energy"]), generator

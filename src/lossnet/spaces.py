@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lossnet import sparse
+from lossnet.errors import DataError
 
 
 class Space(Protocol):
@@ -72,6 +73,49 @@ class Space(Protocol):
     def enumerate(self, shape: tuple[int, ...]) -> Tensor:
         """Every discrete output of shape ``*S``, ``(N, *S)`` bool. For small spaces."""
         ...
+
+
+def as_target(space: Space, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Targets ``(B, *S)`` of logits ``(B, *S)``; class indices ``(B, *P)`` become one-hot.
+
+    Indices under a false ``mask`` do not matter.
+
+    >>> as_target(Categorical(), torch.zeros(2, 3), torch.tensor([2, 0]))
+    tensor([[0, 0, 1],
+            [1, 0, 0]])
+    """
+    positions = logits.shape[:-1] if space.coupled else logits.shape
+    if mask is not None and mask.shape != positions:
+        raise DataError(
+            f"mask has shape {tuple(mask.shape)} and must have {tuple(positions)}, a value for "
+            f"each position of logits {tuple(logits.shape)}"
+        )
+    if y.shape == logits.shape:
+        return y
+    if not space.coupled or y.shape != positions:
+        raise DataError(_wrong_shape(space, logits, y))
+    if y.is_floating_point():
+        raise DataError(f"class indices must be integers, got {y.dtype}; take y.long()")
+    classes = logits.shape[-1]
+    y = y.long() if mask is None else y.long().where(mask, 0)
+    outside = (y < 0) | (y >= classes)
+    if outside.any():
+        raise DataError(
+            f"y has class {y[outside][0].item()}, and logits {tuple(logits.shape)} have classes 0 "
+            f"to {classes - 1}; leave out positions with mask, such as mask=(y != -100)"
+        )
+    return F.one_hot(y, classes)
+
+
+def _wrong_shape(space: Space, logits: Tensor, y: Tensor) -> str:
+    found = f"logits have shape {tuple(logits.shape)} and y has {tuple(y.shape)}; "
+    if not space.coupled:
+        if y.shape == logits.shape[:-1] and not y.is_floating_point():
+            return found + "they must be the same, or for class indices take space=Categorical()"
+        return found + "they must be the same"
+    if logits.dim() > 2 and y.shape == (logits.shape[0], *logits.shape[2:]):
+        return found + "the classes must be on the last axis: take logits.movedim(1, -1)"
+    return found + f"y must have the same, or {tuple(logits.shape[:-1])} for class indices"
 
 
 def sum_positions(values: Tensor, mask: Tensor | None, *, lead: int) -> Tensor:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 
 from lossnet.context import Context
 from lossnet.errors import SettingError, TrainingError
 from lossnet.gradients.solvers import SolverError
 from lossnet.method import Optimiser, Update
+
+OptimizerFactory = Callable[[Sequence[Tensor]], torch.optim.Optimizer]
 
 
 def trainable(net: nn.Module, name: str) -> list[nn.Parameter]:
@@ -27,8 +30,18 @@ def parameters_of(update: Update, nets: Mapping[str, nn.Module]) -> list[nn.Para
     return [p for name in update.trained for p in trainable(nets[name], name)]
 
 
-def build_optimiser(parameters: Sequence[Tensor], settings: Optimiser) -> torch.optim.AdamW:
-    """AdamW, fused: on small networks a default one costs more than the network."""
+def build_optimiser(
+    parameters: Sequence[Tensor], settings: Optimiser, factory: OptimizerFactory | None = None
+) -> torch.optim.Optimizer:
+    """What ``factory`` builds, or AdamW, fused: a default one costs more than a small network."""
+    if factory is not None:
+        built = factory(parameters) if callable(factory) else factory
+        if not callable(factory) or not isinstance(built, torch.optim.Optimizer):
+            raise SettingError(
+                "optimizer must be a function of parameters that returns a torch optimizer, such "
+                f"as functools.partial(torch.optim.SGD, lr=0.1), got {type(built).__name__}"
+            )
+        return built
     return torch.optim.AdamW(
         parameters,
         lr=settings.lr,
@@ -45,11 +58,12 @@ def step(
     parameters: Sequence[Tensor],
     *,
     where: str = "",
+    reduce: Callable[[Sequence[Tensor]], None] | None = None,
 ) -> dict[str, float]:
     """Take one step of an update on the context's batch; return its loss and what it measured.
 
     A loss that is not finite stops training before the parameters are touched, and so does a
-    solver that diverges.
+    solver that diverges. ``reduce`` may change the parameters' gradients before the step.
     """
     try:
         found = update.gradient(update.objective, context, update.trained, parameters)
@@ -67,6 +81,8 @@ def step(
     measures |= {f"{key}/{update.name}": number for key, number in found.measures.items()}
     for parameter, gradient in zip(parameters, found.values, strict=True):
         parameter.grad = None if gradient is None else laid_out(gradient, parameter)
+    if reduce is not None:
+        reduce(parameters)
     if update.watch:
         norm = torch.nn.utils.get_total_norm([g for g in found.values if g is not None])
         measures[f"gradient norm/{update.name}"] = norm.item()
@@ -86,3 +102,13 @@ def laid_out(values: Tensor, like: Tensor) -> Tensor:
     if values.stride() == like.stride():
         return values
     return torch.empty_like(like, requires_grad=False).copy_(values)
+
+
+def average_gradients(parameters: Sequence[Tensor]) -> None:
+    """Average over the processes of ``torch.distributed``, where there are several."""
+    if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
+        return
+    for parameter in parameters:
+        if parameter.grad is not None:
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= dist.get_world_size()

@@ -1,0 +1,83 @@
+"""What a loss for a user's own loop needs: computing without a trace, and the fitting updates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lossnet.errors import SettingError
+from lossnet.method import Method, Update
+from lossnet.objectives import Judge
+
+
+@contextmanager
+def modes_kept(net: nn.Module) -> Iterator[None]:
+    """Put every module of the net back into train or eval mode afterwards."""
+    modes = [(module, module.training) for module in net.modules()]
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+@contextmanager
+def replayed(generator: torch.Generator) -> Iterator[None]:
+    """Put the generator back afterwards, so that the next call draws the same."""
+    state = generator.get_state()
+    try:
+        yield
+    finally:
+        generator.set_state(state)
+
+
+@contextmanager
+def fixed(net: nn.Module) -> Iterator[None]:
+    """Hold a net in eval mode and its parameters fixed, so that a backward pass leaves them out."""
+    learning = [parameter for parameter in net.parameters() if parameter.requires_grad]
+    net.eval()
+    for parameter in learning:
+        parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter in learning:
+            parameter.requires_grad_(True)
+
+
+def detached(x: Any, dtype: torch.dtype) -> Any:
+    """Inputs without a graph, floats as ``dtype``; in lists, tuples and dicts too."""
+    if isinstance(x, Tensor):
+        return x.detach().to(dtype) if x.is_floating_point() else x
+    if type(x) in (list, tuple):
+        return type(x)(detached(part, dtype) for part in x)
+    if type(x) is dict:
+        return {key: detached(part, dtype) for key, part in x.items()}
+    return x
+
+
+def split_updates(method: Method) -> tuple[Update, Update | None]:
+    """The task-net's update, and the loss-net's if any; an error for methods that need more."""
+    updates = method.phases[0].updates
+    others = [update for update in updates if update.trained != ("task",)]
+    task = [update for update in updates if update.trained == ("task",)]
+    fits = (
+        len(method.phases) == 1
+        and len(task) == 1
+        and isinstance(task[0].objective, Judge)
+        and method.task_net_predicts
+        and all(update.trained == ("energy",) for update in others)
+        and not any(update.gradient.nets for update in updates)
+        and method.nets <= {"task", "energy"}
+    )
+    if not fits:
+        raise SettingError(
+            f"LearnedLoss needs only (x, logits, y), and {method.name!r} needs more: take "
+            "MultiLabelClassifier, or a Method with its Trainer. It takes cross-entropy, seal-*, "
+            "and with frozen=True a loss-net trained before"
+        )
+    return task[0], others[0] if others else None

@@ -1,0 +1,80 @@
+"""LearnedLoss with class indices, as CrossEntropyLoss takes them, and with wrong shapes."""
+
+import pytest
+import torch
+from small_losses import DYNAMIC, B, D, L, batch, make_energy, seeded
+from torch import nn
+
+from lossnet import LearnedLoss
+from lossnet.energies import ChainEnergy
+from lossnet.errors import DataError
+from lossnet.spaces import Categorical
+
+T, C = 6, 3
+
+
+def make_chain(method: str = "seal-nce") -> LearnedLoss:
+    energy = seeded(lambda: ChainEnergy(nn.Linear(D, 4), C))
+    return LearnedLoss(energy, method, space=Categorical())
+
+
+def tagged() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(B, T, D, generator=generator)
+    logits = torch.randn(B, T, C, generator=generator).requires_grad_()
+    return x, logits, torch.randint(C, (B, T), generator=generator)
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_class_indices_are_taken_as_cross_entropy_takes_them(name) -> None:
+    x, logits, y = tagged()
+    indices, one_hot = make_chain(name), make_chain(name)
+    assert indices.step(x, logits, y) == one_hot.step(x, logits, nn.functional.one_hot(y, C))
+    loss = indices(x, logits, y.int())
+    assert torch.equal(loss, one_hot(x, logits, nn.functional.one_hot(y, C).float()))
+    plain = LearnedLoss(indices.energy, "cross-entropy", space=Categorical())
+    expected = nn.CrossEntropyLoss(reduction="sum")(logits.movedim(-1, 1), y) / B
+    torch.testing.assert_close(plain(x, logits, y), expected)
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_masked_indices_do_not_matter(name) -> None:
+    x, logits, y = tagged()
+    ignored = y.clone()
+    ignored[:, 4:] = -100
+    mask = ignored != -100
+    ours, theirs = make_chain(name), make_chain(name)
+    assert ours.step(x, logits, ignored, mask) == theirs.step(x, logits, y, mask)
+    assert torch.equal(ours(x, logits, ignored, mask), theirs(x, logits, y, mask))
+    plain = LearnedLoss(ours.energy, "cross-entropy", space=Categorical())
+    expected = nn.CrossEntropyLoss(reduction="sum")(logits.movedim(-1, 1), ignored) / B
+    torch.testing.assert_close(plain(x, logits, ignored, mask), expected)
+
+
+def test_one_class_a_row_and_one_a_pixel() -> None:
+    x, logits, _ = batch()
+    criterion = LearnedLoss(make_energy(), "seal-nce", space=Categorical())
+    assert criterion.step(x, logits, torch.arange(B) % L) is not None
+    pixels, classes = torch.randn(2, 4, 5, C), torch.zeros(2, 4, 5, dtype=torch.long)
+    plain = LearnedLoss(make_energy(), "cross-entropy", space=Categorical())
+    expected = nn.CrossEntropyLoss(reduction="sum")(pixels.movedim(-1, 1), classes) / 2
+    torch.testing.assert_close(plain(None, pixels, classes), expected)
+
+
+def test_wrong_shapes_and_classes_are_refused() -> None:
+    x, logits, y = tagged()
+    chain, labels = make_chain(), LearnedLoss(make_energy())
+    with pytest.raises(DataError, match=r"y must have the same, or \(12, 6\) for class indices"):
+        chain(x, logits, y[:, :5])
+    with pytest.raises(DataError, match=r"classes must be on the last axis: .*movedim\(1, -1\)"):
+        chain(x, logits.movedim(-1, 1), y)
+    with pytest.raises(DataError, match=r"class 3, and .* 0 to 2; .*mask=\(y != -100\)"):
+        chain(x, logits, y + 1)
+    with pytest.raises(DataError, match=r"class indices must be integers, got torch.float32"):
+        chain.step(x, logits, y.float())
+    with pytest.raises(DataError, match=r"mask has shape \(12, 6, 3\) and must have \(12, 6\)"):
+        chain(x, logits, y, torch.ones(B, T, C))
+    with pytest.raises(DataError, match=r"logits have shape \(12, 4\) and y has \(12, 3\)"):
+        labels(*batch()[:2], torch.zeros(B, 3))
+    with pytest.raises(DataError, match=r"for class indices take space=Categorical\(\)"):
+        labels(*batch()[:2], torch.zeros(B, dtype=torch.long))
