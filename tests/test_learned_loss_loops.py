@@ -16,9 +16,14 @@ from torch.nn.parallel import DistributedDataParallel
 from lossnet import LearnedLoss
 from lossnet.context import Streams, stream_seed
 from lossnet.errors import SettingError
+from lossnet.gradients import Unrolled
+from lossnet.method import Method, Phase, Update
 from lossnet.nets import LabelMLP
+from lossnet.objectives import Judge
+from lossnet.proposals import RelaxedSamples
 from lossnet.recipes import build
 from lossnet.spaces import Binary
+from lossnet.terms import CrossEntropy, Weighted
 from lossnet.training import Arrays, Trainer
 from lossnet.training.step import build_optimiser
 
@@ -82,6 +87,16 @@ def test_gradients_accumulate_over_parts_of_a_batch() -> None:
     for parameter, right in zip(criterion.energy.parameters(), expected, strict=True):
         torch.testing.assert_close(parameter.grad, right)
     criterion.optimizer.step()
+
+
+def test_a_task_loss_that_draws_draws_the_same_again() -> None:
+    x, logits, y = batch()
+    judge = Judge((Weighted(1.0, CrossEntropy()),), RelaxedSamples(1))
+    method = Method("mine", (Phase((Update("task", judge, gradient=Unrolled()),)),))
+    criterion = LearnedLoss(make_energy(), method)
+    before = tensors(criterion)
+    assert torch.equal(criterion(x, logits, y), criterion(x, logits, y))
+    assert equal(before, tensors(criterion))
 
 
 # Precision ---------------------------------------------------------------------------------------

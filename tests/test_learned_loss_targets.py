@@ -13,6 +13,12 @@ from lossnet.spaces import Categorical
 T, C = 6, 3
 
 
+def test_integer_and_bool_targets() -> None:
+    x, logits, y = batch()
+    values = [LearnedLoss(make_energy())(x, logits, form) for form in (y, y.bool(), y.long())]
+    assert values[0] == values[1] == values[2]
+
+
 def make_chain(method: str = "seal-nce") -> LearnedLoss:
     energy = seeded(lambda: ChainEnergy(nn.Linear(D, 4), C))
     return LearnedLoss(energy, method, space=Categorical())
