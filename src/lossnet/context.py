@@ -81,6 +81,8 @@ class Context:
         streams: random streams of the nets; without them torch's global generator is used.
         given: logits computed elsewhere, by net name.
         beside: a batch of unlabelled rows, for objectives with parts on such.
+        shared_noise: let proposals draw the same noise for every row, so that a row's candidates
+            do not depend on the rows beside it: for predictions.
     """
 
     def __init__(
@@ -94,11 +96,13 @@ class Context:
         streams: Streams | None = None,
         given: Mapping[str, Tensor] | None = None,
         beside: Batch | None = None,
+        shared_noise: bool = False,
     ) -> None:
         self.nets: Mapping[str, Any] = nets
         self.batch = batch
         self.space = space
         self.generator = generator
+        self.shared_noise = shared_noise
         self.training = training
         self.streams = streams
         #: Sums of what objectives report beside their loss, and how often each was reported.
@@ -203,6 +207,21 @@ class Context:
         h = self.encoded(name) if h is None else h
         with self._running(name, name in self._focus):
             return judge(h, y, self.batch.mask)
+
+    def uniform(self, k: int, like: Tensor) -> Tensor:
+        """Uniform noise ``(K, *like.shape)``; if it is shared, one row ``(K, 1, *S)`` for all.
+
+        Shared noise of a position does not depend on how many positions follow, nor on padding.
+        """
+        options: Any = {
+            "generator": self.generator,
+            "dtype": like.dtype,
+            "device": like.device,
+        }
+        if not self.shared_noise:
+            return torch.rand((k, *like.shape), **options)
+        first, *rest = like.shape[1:]
+        return torch.rand((first, k, 1, *rest), **options).movedim(0, 2)
 
     def note(self, name: str, values: Tensor) -> None:
         """Report the mean of ``values`` beside the loss; the history has its mean over an epoch."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -48,7 +49,7 @@ from lossnet.method import Method
 from lossnet.metrics import apply_threshold, get_metric, stratified_split
 from lossnet.model_folder import CONFIG, LABELS, check_form
 from lossnet.nets import LabelMLP
-from lossnet.proposals import NetOutput, Proposal
+from lossnet.proposals import GBI, NetOutput, Proposal
 from lossnet.recipes import SEQUENCE_ONLY
 from lossnet.spaces import Binary, Space
 from lossnet.training import Arrays, predict
@@ -361,7 +362,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
     def _score(self, source: Arrays, Y: np.ndarray, by: Proposal) -> float:
         """The metric on validation data, at the threshold a user would get."""
         return validation_metric(
-            self.threshold, get_metric(self.metric), Y, self._outputs(by, source)
+            self.threshold, get_metric(self.metric), Y, self._outputs(by, source, self.nets_)
         )
 
     def _choose_threshold(self, source: Arrays, Y: np.ndarray) -> None:
@@ -409,17 +410,38 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
         For methods that predict by descending on the energy, or with ``refine``.
         """
         check_is_fitted(self, "nets_")
-        source = self._source(self._rows(X))
-        y = predict_path(self._descent(steps), self.nets_, Binary(), source)
-        outputs: np.ndarray = y.cpu().numpy()
+        descent = self._descent(steps)
+        nets, source = self._precise(descent, self._source(self._rows(X)))
+        y = predict_path(descent, nets, Binary(), source)
+        outputs: np.ndarray = y.float().cpu().numpy()
         return outputs
 
-    def _outputs(self, proposal: Proposal, source: Arrays) -> np.ndarray:
+    def _outputs(
+        self, proposal: Proposal, source: Arrays, nets: Mapping[str, nn.Module] | None = None
+    ) -> np.ndarray:
+        """Relaxed outputs; with ``nets``, of these in single precision."""
+        if nets is None:
+            nets, source = self._precise(proposal, source)
         # Every batch costs the repacking of the weights; inference holds many arrays a batch.
         rows = 2048 if isinstance(proposal, NetOutput) else 512
-        y = predict(proposal, self.nets_, Binary(), source, batch_size=rows)
-        outputs: np.ndarray = y.cpu().numpy()
+        y = predict(proposal, nets, Binary(), source, batch_size=rows)
+        outputs: np.ndarray = y.float().cpu().numpy()
         return outputs
+
+    def _precise(
+        self, proposal: Proposal, source: Arrays
+    ) -> tuple[Mapping[str, nn.Module], Arrays]:
+        """Nets and rows for a proposal: in double precision for a descent.
+
+        How a product is rounded depends on the size of its batch, and Adam's steps go a full
+        length wherever a gradient is not exactly 0: in single precision outputs would move by 0.01
+        with the other rows of a batch. A user's own nets may not take double precision.
+        """
+        own = self.task_net is not None or self.energy_net is not None
+        if own or not isinstance(proposal, GBI):
+            return self.nets_, source
+        nets = copy.deepcopy(dict(self.nets_))
+        return {name: net.double() for name, net in nets.items()}, source.double()
 
     def _probabilities(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "nets_")

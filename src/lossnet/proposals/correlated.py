@@ -48,7 +48,8 @@ class CorrelatedSamples:
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         logits, coupled = context.logits(self.net).detach(), context.space.coupled
         check_planes(logits, coupled, self.net, "correlated samples", "take Samples")
-        z = smooth_noise(logits, self.k, self.radius, coupled, context.generator)
+        like = logits[:1] if context.shared_noise else logits
+        z = smooth_noise(like, self.k, self.radius, coupled, context.generator)
         # log Φ keeps its accuracy where Φ rounds to 0.
         below = torch.special.log_ndtr(z)
         if coupled:

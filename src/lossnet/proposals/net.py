@@ -9,7 +9,7 @@ import torch
 from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.proposals.base import Candidates
-from lossnet.proposals.noise import check_planes, smooth_noise
+from lossnet.proposals.noise import check_planes, sampling_noise, smooth_noise
 
 _PATH = frozenset({"path"})
 
@@ -64,7 +64,11 @@ class Samples:
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         space, mask = context.space, context.batch.mask
         logits = context.logits(self.net).detach() / self.temperature
-        y = space.sample(logits, self.k, context.generator)
+        if context.shared_noise:
+            noise = sampling_noise(context.uniform(self.k, logits), space.coupled)
+            y = space.decode(space.relax(logits + noise))
+        else:
+            y = space.sample(logits, self.k, context.generator)
         target = context.batch.target
         return Candidates(
             y,
@@ -110,7 +114,10 @@ class Perturbed:
         coupled = context.space.coupled
         if self.radius:
             check_planes(clean, coupled, self.net, "smooth perturbations", "take radius=0")
-            noise = smooth_noise(clean, self.k, self.radius, coupled, context.generator)
+            like = clean[:1] if context.shared_noise else clean
+            noise = smooth_noise(like, self.k, self.radius, coupled, context.generator)
+        elif context.shared_noise:
+            noise = torch.special.ndtri(context.uniform(self.k, clean).clamp_min_(1e-9))
         else:
             noise = torch.randn(
                 (self.k, *clean.shape),

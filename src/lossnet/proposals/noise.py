@@ -20,6 +20,16 @@ def check_planes(logits: Tensor, coupled: bool, net: str, what: str, instead: st
         )
 
 
+def sampling_noise(uniform: Tensor, coupled: bool) -> Tensor:
+    """Noise whose largest sum with the logits is an exact sample: logistic, or Gumbel on classes.
+
+    It overwrites the uniform numbers it is made of.
+    """
+    info = torch.finfo(uniform.dtype)
+    uniform = uniform.clamp_(info.tiny, 1.0 - info.eps)
+    return -torch.log(-torch.log(uniform)) if coupled else torch.logit(uniform)
+
+
 def smooth_noise(
     like: Tensor, k: int, radius: float, coupled: bool, generator: torch.Generator | None
 ) -> Tensor:

@@ -92,7 +92,13 @@ class Random:
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         like = _shaped_like_output(context, self.energy)
-        return Candidates(context.space.random(like, self.k, context.generator))
+        if not context.shared_noise:
+            return Candidates(context.space.random(like, self.k, context.generator))
+        y = context.uniform(self.k, like)
+        if context.space.coupled:
+            y = -torch.log1p(-y)  # exponentials, which are uniform once normalised
+            y = y / y.sum(-1, keepdim=True)
+        return Candidates(y.expand(-1, *like.shape))
 
 
 def _shaped_like_output(context: Context, name: str) -> Tensor:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
 from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.proposals.base import Candidates
+from lossnet.proposals.noise import sampling_noise
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class RelaxedSamples:
         space, mask, target = context.space, context.batch.mask, context.batch.target
         logits = context.logits(self.net)
         logits = logits if keep_path else logits.detach()
-        noisy = logits + _noise(logits, self.k, space.coupled, context.generator)
+        noisy = logits + sampling_noise(context.uniform(self.k, logits), space.coupled)
         y = space.relax(noisy / self.temperature)
         if self.straight_through:
             rounded = space.decode(y).to(y.dtype)
@@ -69,11 +67,3 @@ class RelaxedSamples:
             if target is None
             else space.log_prob(logits, target.unsqueeze(0), mask)[0],
         )
-
-
-def _noise(logits: Tensor, k: int, coupled: bool, generator: torch.Generator | None) -> Tensor:
-    """Noise ``(K, *logits.shape)`` whose largest sum with the logits is an exact sample."""
-    uniform = torch.rand(
-        (k, *logits.shape), generator=generator, dtype=logits.dtype, device=logits.device
-    ).clamp_(torch.finfo(logits.dtype).tiny, 1.0 - torch.finfo(logits.dtype).eps)
-    return -torch.log(-torch.log(uniform)) if coupled else torch.logit(uniform)

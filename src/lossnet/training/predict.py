@@ -106,10 +106,15 @@ def each_batch(
     seed: int = 0,
 ) -> Iterator[tuple[Tensor | slice, Tensor]]:
     """The rows of every batch and ``function`` of it, with frozen nets."""
-    generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for rows in source.once(batch_size):
-            yield rows, function(Context(nets, source.batch(rows), space, generator=generator))
+            # The same noise for all rows of all batches: no prediction depends on other rows.
+            generator = torch.Generator().manual_seed(seed)
+            batch = source.batch(rows)
+            yield (
+                rows,
+                function(Context(nets, batch, space, generator=generator, shared_noise=True)),
+            )
 
 
 def _same_length(pieces: list[Tensor]) -> list[Tensor]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
@@ -56,6 +57,7 @@ class Arrays:
         transform: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> None:
         self._transform = transform
+        self._dtype = torch.float32
         self._share = share
         self._csr = None
         self._x: Tensor | None = None
@@ -81,7 +83,14 @@ class Arrays:
             x = _take(self._x, rows)
             if isinstance(rows, slice) and not self._share:
                 x = x.clone()
-        return Batch(x, None if self._y is None else _take(self._y, rows))
+        y = None if self._y is None else _take(self._y, rows).to(self._dtype)
+        return Batch(x.to(self._dtype), y)
+
+    def double(self) -> Self:
+        """The same rows in batches of double precision."""
+        twin = copy.copy(self)
+        twin._dtype = torch.float64
+        return twin
 
     def _tensor(self, X: np.ndarray) -> Tensor:
         """Dense rows as the nets see them."""
