@@ -23,6 +23,6 @@ def test_labels(classifier, method, refine) -> None:
     for size in (1, 3, 50):
         parts = [model.predict_proba(X[at : at + size]) for at in range(0, 60, size)]
         apart = np.concatenate(parts)
-        assert np.abs(apart - together[: len(apart)]).max() < 1e-4
+        assert np.abs(apart - together[: len(apart)]).max() < 1e-6
     backwards = model.predict_proba(X[::-1])[::-1]
-    assert np.abs(backwards - together).max() < 1e-4
+    assert np.abs(backwards - together).max() < 1e-6
