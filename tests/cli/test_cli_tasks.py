@@ -61,6 +61,15 @@ def test_what_cannot_be_told_must_be_said(lossnet: Run, tmp_path: Path, command:
     assert not (tmp_path / "r").exists()
 
 
+def test_conll_text_suggests_its_task(lossnet: Run, tmp_path: Path) -> None:
+    for part in ("train", "test"):
+        write_ner(tmp_path / "ner" / f"{part}.txt")
+    for source in (tmp_path / "ner", tmp_path / "ner" / "train.txt"):
+        message = one_line(lossnet("describe", source))
+        assert "may hold sentences, a token and its tag a line: add --task sequence" in message
+        assert "scheme IOB2" in lossnet("describe", source, "--task", "sequence").out
+
+
 def test_the_wrong_task(lossnet: Run, tmp_path: Path, ner: Path) -> None:
     out = ["--out", tmp_path / "m"]
     (tmp_path / "a.arff").write_text("@relation a\n")

@@ -14,7 +14,7 @@ from lossnet.data import (
     load_sequences,
     spans,
 )
-from lossnet.data.sequence_folders import holds_sequences
+from lossnet.data.sequence_folders import holds_sequences, looks_like_conll
 from lossnet.errors import DataError
 
 # sentences, tokens, tags; sentences as the data's README says
@@ -152,3 +152,43 @@ def test_conllu_is_words_and_parts_of_speech(write) -> None:
     assert (data.tokens, data.tags, data.columns) == ([["It", "rains"]], [["PRON", "VERB"]], {})
     assert holds_sequences(path.parent)
     assert load_sequence_splits(path.parent).train.tokens == data.tokens
+
+
+def test_conll_2003_names_and_files_that_are_not_read(write, tmp_path) -> None:
+    folder = tmp_path / "conll2003"
+    for part, count in (("train", 3), ("testa", 2), ("testb", 1)):
+        write(f"conll2003/eng.{part}", "U.N. I-ORG\n\n" * count)
+    write("conll2003/eng.raw", "text")
+    (folder / "ner").mkdir()
+    write("conll2003/.hidden", "")
+    splits = load_sequence_splits(folder)
+    assert {part: len(data) for part, data in splits.parts()} == {
+        "train": 3,
+        "validation": 2,
+        "test": 1,
+    }
+    assert splits.train.notes == [f"not read in {folder}: eng.raw, ner"]
+    assert len(load_sequences(folder)) == 6
+    assert holds_sequences(folder)
+    assert holds_sequences(folder / "eng.testb")
+    (folder / "eng.train").unlink()
+    with pytest.raises(DataError, match=r"no training file .*: eng.raw, eng.testa, eng.testb"):
+        load_sequences(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("-DOCSTART- -X- O\n\nU.N. NNP I-ORG\nsays VBZ O\n\n", True),
+        ("U.N.\tB-ORG\nsays\tO\n", True),
+        ("0,2 1:0.5 3:1\n1 2:0.5 3:1\n", False),
+        ("one sentence of words\nanother one\n", False),
+        ("word\nword\n", False),
+        ("", False),
+    ],
+)
+def test_text_that_may_be_conll(tmp_path, text, expected) -> None:
+    (tmp_path / "train.txt").write_text(text)
+    assert looks_like_conll(tmp_path / "train.txt") == expected
+    assert looks_like_conll(tmp_path) == expected
+    assert not looks_like_conll(tmp_path / "nowhere.txt")

@@ -16,10 +16,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lossnet.data.conll_text import DOCSTART, are_numbered, numbered_rows, read_table, reads_as_mark
+from lossnet.data.conll_text import (
+    DOCSTART,
+    Table,
+    are_numbered,
+    numbered_rows,
+    read_table,
+    reads_as_mark,
+)
 from lossnet.data.sequences import SequenceData
 from lossnet.data.tags import PLAIN, detect_scheme, to_scheme
 from lossnet.data.text import extension, stem
+from lossnet.data.utf8 import utf8_text
 from lossnet.errors import DataError
 from lossnet.files import write_text
 
@@ -88,8 +96,19 @@ def read_layout(
     path: str | Path, layout: ConllFormat, *, scheme: str | None = None
 ) -> SequenceData:
     """Read a CoNLL file whose columns a :class:`ConllFormat` tells."""
+    return arranged(table_of(utf8_text(path), path, layout), path, layout, scheme=scheme)
+
+
+def table_of(text: str, path: str | Path, layout: ConllFormat) -> Table:
+    """The rows of a CoNLL file with this text."""
     comment = layout.comment or ("#" if is_conllu(path) else None)
-    table = read_table(path, separator=layout.separator, comment=comment)
+    return read_table(text, path, separator=layout.separator, comment=comment)
+
+
+def arranged(
+    table: Table, path: str | Path, layout: ConllFormat, *, scheme: str | None = None
+) -> SequenceData:
+    """The rows of a file in the columns that a :class:`ConllFormat` tells."""
     token, tag, others = _places(path, layout, len(table.sentences[0][0]))
     sentences, notes = table.sentences, []
     if token != 0:

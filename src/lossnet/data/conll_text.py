@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lossnet.data.utf8 import utf8_text
 from lossnet.errors import DataError
 
 DOCSTART = "-DOCSTART-"
@@ -63,11 +62,11 @@ def numbered_rows(rows: list[list[str]]) -> list[list[str]]:
     return [cells for cells in rows if not _NOT_A_WORD.fullmatch(cells[0])]
 
 
-def read_table(path: str | Path, *, separator: str | None, comment: str | None) -> Table:
-    """The tokens of a file, all with the same number of cells, none of them empty."""
+def read_table(text: str, path: str | Path, *, separator: str | None, comment: str | None) -> Table:
+    """The tokens of a file's text, all with the same number of cells, none of them empty."""
     table = Table()
     first = 0
-    for number, line in enumerate(utf8_text(path).split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip(" \t"):
             table.end()
         elif _MARK.match(line):

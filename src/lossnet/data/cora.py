@@ -48,7 +48,9 @@ def tokenise_reference(text: str) -> list[str]:
     return [_escaped(match, text) for match in _TOKEN.finditer(text)]
 
 
-def read_references(path: str | Path, *, scheme: str | None = None) -> SequenceData:
+def read_references(
+    path: str | Path, *, scheme: str | None = None, text: str | None = None
+) -> SequenceData:
     """Read references with marked fields; every token's tag is its field.
 
     Text behind a field, outside of all fields (a full stop, mostly), goes to that field.
@@ -57,8 +59,9 @@ def read_references(path: str | Path, *, scheme: str | None = None) -> SequenceD
         path: the XML file, also packed (``.gz``).
         scheme: IOB1, IOB2 or BIOES, which keep apart two fields of one name that touch; plain
             names where None.
+        text: the text of the file, where it has been read already.
     """
-    root = _parsed(path)
+    root = _parsed(utf8_text(path) if text is None else text, path)
     tokens: list[list[str]] = []
     tags: list[list[str]] = []
     outside = 0
@@ -82,8 +85,8 @@ def _escaped(match: re.Match[str], text: str) -> str:
     return _ESCAPES.get(token, token.replace("/", "\\/"))
 
 
-def _parsed(path: str | Path) -> ElementTree.Element:
-    root = parse_xml(utf8_text(path), path)
+def _parsed(text: str, path: str | Path) -> ElementTree.Element:
+    root = parse_xml(text, path)
     if not len(root):
         raise DataError(f"{path} holds no references; expected <data><ref><author>... inside")
     return root

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from lossnet.data.conll import ConllFormat, default_format, read_layout
+from lossnet.data.conll import ConllFormat, arranged, default_format, table_of
+from lossnet.data.conll_text import DOCSTART, Table
 from lossnet.data.cora import read_references
-from lossnet.data.parts import PART_WORDS, Parts, cut_rows
+from lossnet.data.parts import PART_WORDS, PARTS, Parts, cut_rows, left_out, listed
 from lossnet.data.sequences import SequenceData
 from lossnet.data.text import extension
 from lossnet.data.utf8 import utf8_text
@@ -18,6 +20,8 @@ from lossnet.errors import DataError
 SEQUENCE_EXTENSIONS = frozenset({".conll", ".conllu", ".bio", ".iob", ".iob2", ".bioes", ".xml"})
 #: Endings of files that hold rows of numbers, which no CoNLL file has.
 _TABLES = frozenset({".arff", ".npz", ".svm", ".svmlight", ".libsvm"})
+#: Bytes of a file that are looked at to tell what it is, and a feature of an svmlight file.
+_SNIFFED, _VALUE = 2**16, re.compile(r"\d+:[-+.\d]")
 _XML = re.compile(r"\s*(?:<\?xml\b|<([A-Za-z][\w-]*)>.*</\1>\s*\Z)", re.DOTALL)
 
 
@@ -51,6 +55,27 @@ def holds_sequences(path: str | Path) -> bool:
     return kind in SEQUENCE_EXTENSIONS or kind.removeprefix(".") in PART_WORDS
 
 
+def looks_like_conll(path: str | Path) -> bool:
+    """Whether a ``.txt`` file, or a folder's for training, has lines of equally many columns.
+
+    The beginning decides; rows of svmlight end in ``number:value``.
+    """
+    path = Path(path).expanduser()
+    if path.is_dir():
+        files = (file for file in sorted(path.iterdir()) if _part_of(file) == "train")
+        return any(file.is_file() and looks_like_conll(file) for file in files)
+    if not path.is_file() or path.suffix.lower() != ".txt":
+        return False
+    with path.open("rb") as file:
+        start = file.read(_SNIFFED)
+    lines = start.decode("utf-8", "replace").splitlines()
+    if len(start) == _SNIFFED:
+        lines = lines[:-1]  # it may be cut
+    rows = [line.split() for line in lines if line.strip()]
+    widths = {len(cells) for cells in rows if not cells[0].startswith(("#", DOCSTART))}
+    return len(widths) == 1 and min(widths) > 1 and not any(_VALUE.match(row[-1]) for row in rows)
+
+
 def load_sequences(
     path: str | Path, *, scheme: str | None = None, conll: ConllFormat | None = None
 ) -> SequenceData:
@@ -64,18 +89,7 @@ def load_sequences(
         conll: the columns of a CoNLL file; where None, tokens first and tags last, and of a
             CoNLL-U file (``.conllu``) the words and their universal parts of speech.
     """
-    path = _existing(path)
-    if path.is_dir():
-        splits = load_sequence_splits(path, scheme=scheme, conll=conll)
-        return joined([data for _, data in splits.parts()])
-    if extension(path) in _TABLES:
-        raise DataError(
-            f"{path} holds rows of features and labels, not tagged sentences; expected a CoNLL "
-            "file: for this one the task is multilabel"
-        )
-    if is_xml(utf8_text(path)):
-        return read_references(path, scheme=scheme)
-    return read_layout(path, conll or default_format(path), scheme=scheme)
+    return joined(list(SequenceFiles(path).read(scheme=scheme, conll=conll).values()))
 
 
 def is_xml(text: str) -> bool:
@@ -93,8 +107,8 @@ def load_sequence_splits(
     """Read the training, validation and test parts of a data set.
 
     A folder has one file a part, whose name tells the part (``oct27.train``, ``dev.conll``,
-    ``ner-test.txt``); files whose names do not are left alone: :func:`load_sequences` reads them.
-    A single file is divided at random, 60/20/20.
+    ``ner-test.txt``, ``eng.testa``); the others are named in a note, and :func:`load_sequences`
+    reads them. A single file is divided at random, 60/20/20.
 
     Args:
         path: the folder or the file.
@@ -102,14 +116,56 @@ def load_sequence_splits(
         conll: as in :func:`load_sequences`.
         seed: of the division at random.
     """
-    path = _existing(path)
-    if path.is_dir():
-        read = {
-            part: replace(load_sequences(file, scheme=scheme, conll=conll), name=path.name)
-            for part, file in part_files(path).items()
-        }
-        return SequenceSplits(**read)
-    return split_sentences(load_sequences(path, scheme=scheme, conll=conll), seed=seed)
+    read = SequenceFiles(path).read(scheme=scheme, conll=conll)
+    return split_sentences(read[""], seed=seed) if "" in read else SequenceSplits(**read)
+
+
+class SequenceFiles:
+    """The files of a data set, each opened once and arranged in columns as often as asked.
+
+    Args:
+        path: a file, or a folder with a file for each part.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = _existing(path)
+        self.files = part_files(self.path) if self.path.is_dir() else {"": self.path}
+        self._texts: dict[Path, str] = {}
+        self._tables: dict[Any, Table] = {}
+
+    def read(
+        self, *, scheme: str | None = None, conll: ConllFormat | None = None
+    ) -> dict[str, SequenceData]:
+        """The sentences of each part, or of a single file under the empty name."""
+        parts = {part: self._data(file, scheme, conll) for part, file in self.files.items()}
+        if "" in parts:
+            return parts
+        parts = {part: replace(data, name=self.path.name) for part, data in parts.items()}
+        used = {file.name for file in self.files.values()}
+        others = (file.name for file in self.path.iterdir() if file.name not in used)
+        parts["train"].notes.extend(left_out(self.path, others))
+        return parts
+
+    def _data(self, file: Path, scheme: str | None, conll: ConllFormat | None) -> SequenceData:
+        if extension(file) in _TABLES:
+            raise DataError(
+                f"{file} holds rows of features and labels, not tagged sentences; expected a CoNLL "
+                "file: for this one the task is multilabel"
+            )
+        if file not in self._texts:
+            self._texts[file] = utf8_text(file)
+        text = self._texts[file]
+        if is_xml(text):
+            return read_references(file, scheme=scheme, text=text)
+        layout = conll or default_format(file)
+        return arranged(self._table(file, layout), file, layout, scheme=scheme)
+
+    def _table(self, file: Path, layout: ConllFormat) -> Table:
+        """The rows of a file, which its separator and its comments decide."""
+        key = (file, layout.separator, layout.comment)
+        if key not in self._tables:
+            self._tables[key] = table_of(self._texts[file], file, layout)
+        return self._tables[key]
 
 
 def _existing(path: str | Path) -> Path:
@@ -130,10 +186,12 @@ def part_files(folder: Path) -> dict[str, Path]:
             raise DataError(f"{folder} has two {part} files: {files[part].name} and {path.name}")
         files[part] = path
     if "train" not in files:
+        found = listed(path.name for path in folder.iterdir())
         raise DataError(
-            f"{folder} has no training file (such as train.conll or a.train); name one of its files"
+            f"{folder} has no training file (such as train.conll or a.train); name one of its "
+            f"files{f': {found}' if found else ''}"
         )
-    return files
+    return {part: files[part] for part in PARTS if part in files}
 
 
 def _part_of(path: Path) -> str | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from lossnet.data.dataset import MultiLabelData
 from lossnet.data.formats import EXTENSIONS, Labels, read_files
-from lossnet.data.parts import PART_WORDS, PARTS, Parts, cut_rows
+from lossnet.data.parts import PART_WORDS, PARTS, Parts, cut_rows, left_out
 from lossnet.data.text import extension, stem
 from lossnet.errors import DataError
 from lossnet.files import read_json
@@ -42,25 +42,34 @@ def folder_splits(folder: Path, *, labels: Labels = None, seed: int = 0) -> Spli
     if split.is_file():
         if whole is None:
             raise DataError(f"{folder} has split.json but no whole file for it to divide")
-        return _by_rows(read_files([whole], labels=labels, name=folder.name)[0], split)
+        return _by_rows(_read(folder, [whole], labels)[0], split)
     if "train" in parts:
         present = [part for part in PARTS if part in parts]
-        read = read_files([parts[p] for p in present], labels=labels, name=folder.name)
+        read = _read(folder, [parts[p] for p in present], labels)
         for part, data in zip(present, read, strict=True):
             data.notes.extend(_marks(parts[part]))
         return Splits(**dict(zip(present, read, strict=True)))
     if whole is None:
         raise DataError(f"{folder} has no training file, only {', '.join(sorted(parts))}")
-    return split_rows(read_files([whole], labels=labels, name=folder.name)[0], seed=seed)
+    return split_rows(_read(folder, [whole], labels)[0], seed=seed)
 
 
 def folder_whole(folder: Path, *, labels: Labels = None) -> MultiLabelData:
     """All rows of a folder's data set: its whole file, or its parts one after another."""
     whole, parts = _files(folder)
     if whole is not None:
-        return read_files([whole], labels=labels, name=folder.name)[0]
-    present = [part for part in PARTS if part in parts]
-    return concatenate(read_files([parts[p] for p in present], labels=labels, name=folder.name))
+        return _read(folder, [whole], labels)[0]
+    return concatenate(_read(folder, [parts[p] for p in PARTS if p in parts], labels))
+
+
+def _read(folder: Path, files: list[Path], labels: Labels) -> list[MultiLabelData]:
+    """The files' rows, the first with a note on what else the folder holds."""
+    read = read_files(files, labels=labels, name=folder.name)
+    known = {*(file.name for file in files), "split.json"}
+    # Mulan's .xml files name the labels of .arff files.
+    others = (p.name for p in folder.iterdir() if p.name not in known and p.suffix != ".xml")
+    read[0].notes.extend(left_out(folder, others))
+    return read
 
 
 def concatenate(parts: list[MultiLabelData]) -> MultiLabelData:

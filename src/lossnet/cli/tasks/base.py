@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -73,6 +73,15 @@ def part_of(parts: Iterable[tuple[str, D]], split: str, source: str, unit: str) 
         have = ", ".join(found)
         raise SettingError(f"{source} has no {split} part; it has {have} (--split all: all {unit})")
     return found[split]
+
+
+def once(args: argparse.Namespace, key: Any, read: Callable[[], D]) -> D:
+    """What ``read`` gives; several models of one command share what is read under a key."""
+    cache: dict[Any, Any] = args.__dict__.setdefault("already_read", {})
+    if key not in cache:
+        cache[key] = read()
+    found: D = cache[key]
+    return found
 
 
 def emit(lines: Iterable[str], out: str | None) -> None:

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from lossnet.cli.tasks.base import Rows, part_of
+from lossnet.cli.tasks.base import Rows, once, part_of
 from lossnet.cli.tasks.image.parts import read
 from lossnet.data import ImageData
 from lossnet.data.image_folders import joined_images, split_images
@@ -68,7 +68,11 @@ def _read(
     path = Path(args.data).expanduser()
     if size is None and (is_picture(path) or path.is_dir()):
         size = known.size
-    return read(args.data, size, with_masks=with_masks, white=known.white)
+    return once(
+        args,
+        (size, known.white),
+        lambda: read(args.data, size, with_masks=with_masks, white=known.white),
+    )
 
 
 def _own_split(parts: dict[str, ImageData], known: Known) -> str:

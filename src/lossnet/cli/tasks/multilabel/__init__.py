@@ -180,7 +180,7 @@ class MultiLabel:
         """Rows with the model's labels, matched by name."""
         from lossnet.cli.tasks.multilabel.rows import load_labelled
 
-        return load_labelled(args.data, known, split=args.split, labels=args.labels)
+        return load_labelled(args, known)
 
     def load_unlabelled(self, args: argparse.Namespace, known: Known) -> Rows:
         """Rows in the model's features."""

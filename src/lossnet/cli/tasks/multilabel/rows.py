@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lossnet.cli.tasks.base import Rows, part_of
+from lossnet.cli.tasks.base import Rows, once, part_of
 from lossnet.cli.tasks.multilabel.parts import has_parts, missing_values
 from lossnet.cli.text import some
 from lossnet.errors import DataError
@@ -54,35 +56,32 @@ class Matrices(NamedTuple):
     Y: np.ndarray[Any, Any] | None
 
 
-def load_labelled(
-    source: str,
-    known: Known,
-    *,
-    split: str | None = None,
-    labels: Labels = None,
-) -> Rows:
+def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
     """The rows to evaluate a model on, with its labels matched by name.
 
-    Without ``split``: the test part of a source that has parts, or that the model's own training
+    Without ``--split``: the test part of a source that has parts, or that the model's own training
     part was cut from; else all rows.
     """
     from lossnet.data import load, load_splits
     from lossnet.data.inputs import features_like
+    from lossnet.data.splits import split_rows
 
-    labels = known.labels_option if labels is None else labels
-    if split is None:
-        split = "test" if has_parts(source) else "all"
-        if split == "all" and known.train_checksum is not None:
-            whole = load(source, labels=labels)
-            if whole.n_rows >= 3 and _cut_from(whole, known.train_checksum):
-                split = "test"
-    if split == "all":
-        data = load(source, labels=labels)
+    source, split = args.data, args.split
+    labels = known.labels_option if args.labels is None else args.labels
+    read = partial(once, args)
+    if split == "all" or (split is None and not has_parts(source)):
+        data = read(("all", repr(labels)), lambda: load(source, labels=labels))
+        if split is None and _cut_from(data, known.train_checksum):
+            # Cut once for all models; the next is asked for the test part.
+            splits, split = read(("parts", repr(labels)), lambda: split_rows(data)), "test"
+            data = part_of(splits.parts(), split, source, "rows")
     else:
-        data = part_of(load_splits(source, labels=labels).parts(), split, source, "rows")
+        split = split or "test"
+        splits = read(("parts", repr(labels)), lambda: load_splits(source, labels=labels))
+        data = part_of(splits.parts(), split, source, "rows")
     X, notes = features_like(data, known.features(data))
     matrices = Matrices(X, labels_like(data, known, source))
-    return Rows(matrices, data.n_rows, split, [*data.notes, *missing_values(data), *notes])
+    return Rows(matrices, data.n_rows, split or "all", [*data.notes, *missing_values(data), *notes])
 
 
 def load_unlabelled(
@@ -134,7 +133,9 @@ def labels_like(data: MultiLabelData, known: Known, source: str) -> np.ndarray[A
     return Y
 
 
-def _cut_from(whole: MultiLabelData, checksum: str) -> bool:
+def _cut_from(whole: MultiLabelData, checksum: str | None) -> bool:
     from lossnet.data.splits import split_rows
 
+    if checksum is None or whole.n_rows < 3:
+        return False
     return split_rows(whole).train.checksum() == checksum

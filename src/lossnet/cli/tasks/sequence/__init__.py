@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lossnet.cli.parser import names
 from lossnet.cli.tasks.base import Judged, Measured, Parts, Rows, Task, emit
 from lossnet.cli.text import counted
+from lossnet.errors import SettingError
 
 if TYPE_CHECKING:
     from lossnet.cli.tasks.sequence.parts import TaggedParts
@@ -79,10 +80,20 @@ class Sequences:
     # Data ------------------------------------------------------------------------------------
 
     def recognises(self, source: str) -> bool:
-        """``.conll``, ``.bio`` and the like; ``a.train``; a folder with such a training file."""
-        from lossnet.data.sequence_folders import holds_sequences
+        """``.conll``, ``.bio`` and the like; ``a.train``; a folder with such a training file.
 
-        return holds_sequences(source)
+        Text that may be CoNLL is an error which says so.
+        """
+        from lossnet.data.sequence_folders import holds_sequences, looks_like_conll
+
+        if holds_sequences(source):
+            return True
+        if looks_like_conll(source):
+            raise SettingError(
+                f"{source} may hold sentences, a token and its tag a line: add --task sequence; or "
+                "--task multilabel where its .txt files hold rows of features"
+            )
+        return False
 
     def load_parts(self, args: argparse.Namespace) -> TaggedParts:
         """The parts, their columns alike."""
@@ -242,11 +253,11 @@ class Sequences:
     def describe(self, args: argparse.Namespace) -> str:
         """Counts, tags, spans and words."""
         from lossnet.cli.tasks.sequence.describe import describe
-        from lossnet.cli.tasks.sequence.layout import default_layout, has_parts, read, read_parts
+        from lossnet.cli.tasks.sequence.layout import default_layout, open_files, read, read_parts
 
-        layout = default_layout(args.data).changed(args)
-        whole = layout.kept(read(args.data, layout))
-        splits = read_parts(args.data, layout) if has_parts(args.data) else None
+        layout, files = default_layout(args.data).changed(args), open_files(args.data)
+        whole = layout.kept(read(files, layout))
+        splits = read_parts(files, layout) if files.path.is_dir() else None
         return describe(whole, splits, top=args.top)
 
 

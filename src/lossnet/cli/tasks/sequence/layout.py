@@ -14,6 +14,7 @@ from lossnet.errors import DataError
 
 if TYPE_CHECKING:
     from lossnet.data import ConllFormat, SequenceData, SequenceSplits
+    from lossnet.data.sequence_folders import SequenceFiles
 
 
 @dataclass(frozen=True)
@@ -112,23 +113,32 @@ def default_layout(source: str) -> Layout:
     return Layout(CONLLU.token_column, CONLLU.tag_column, ()) if is_conllu(file) else Layout()
 
 
-def read(source: str, layout: Layout) -> SequenceData:
-    """All sentences of a file or folder, with all columns."""
-    from lossnet.data import BUILTIN, load_sequences
+def open_files(source: str) -> SequenceFiles:
+    """The files of a source, each to be opened once."""
+    from lossnet.data import BUILTIN
+    from lossnet.data.sequence_folders import SequenceFiles
 
     if source.partition(":")[0] in BUILTIN:
         raise DataError(
             f"{source} is a built-in data set of rows and labels; give a CoNLL file or a folder "
             "of such, or leave --task out"
         )
-    return load_sequences(source, scheme=layout.scheme, conll=layout.conll())
+    return SequenceFiles(source)
 
 
-def read_parts(source: str, layout: Layout) -> SequenceSplits:
+def read(source: str | SequenceFiles, layout: Layout) -> SequenceData:
+    """All sentences of a file or folder, with all columns."""
+    from lossnet.data.sequence_folders import joined
+
+    files = open_files(source) if isinstance(source, str) else source
+    return joined(list(files.read(scheme=layout.scheme, conll=layout.conll()).values()))
+
+
+def read_parts(source: str | SequenceFiles, layout: Layout) -> SequenceSplits:
     """The parts of a folder, or of a file divided at random, with all columns."""
-    from lossnet.data import load_sequence_splits
+    from lossnet.data import SequenceSplits
     from lossnet.data.sequence_folders import split_sentences
 
-    if has_parts(source):
-        return load_sequence_splits(source, scheme=layout.scheme, conll=layout.conll())
-    return split_sentences(read(source, layout))
+    files = open_files(source) if isinstance(source, str) else source
+    parts = files.read(scheme=layout.scheme, conll=layout.conll())
+    return split_sentences(parts[""]) if "" in parts else SequenceSplits(**parts)

@@ -6,14 +6,15 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lossnet.cli.tasks.base import Rows, part_of
-from lossnet.cli.tasks.sequence.layout import Layout, has_parts, read, read_parts
+from lossnet.cli.tasks.base import Rows, once, part_of
+from lossnet.cli.tasks.sequence.layout import Layout, open_files, read, read_parts
 from lossnet.cli.tasks.sequence.parts import unseen_tags
 from lossnet.cli.tasks.sequence.text import Known, Sentences, is_text, read_text
 from lossnet.errors import DataError, SettingError
 
 if TYPE_CHECKING:
     from lossnet.data import SequenceData
+    from lossnet.data.sequence_folders import SequenceFiles
 
 
 def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
@@ -22,18 +23,19 @@ def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
     Without ``--split``: the test part of a folder, or of a file that the tagger's own training
     part was cut from; else all sentences.
     """
-    layout = _layout(args.data, known, args)
+    files = once(args, "files", lambda: open_files(args.data))
+    layout = _layout(files, known, args)
     if layout.tag_column is None:
         raise DataError(
             f"{args.data} has {layout.width} columns, one fewer than the model's data "
             f"({_listed(known.layout)}): it seems to have no tags, which evaluation needs; say "
             "which column is which with --token-column, --tag-column and --columns"
         )
-    split = args.split or _own_split(args.data, layout, known)
+    split = args.split or _own_split(files, layout, known)
     if split == "all":
-        data = read(args.data, layout)
+        data = read(files, layout)
     else:
-        data = part_of(read_parts(args.data, layout).parts(), split, args.data, "sentences")
+        data = part_of(read_parts(files, layout).parts(), split, args.data, "sentences")
     data = for_model(data, known, args.data)
     notes = [*data.notes, *unseen_tags(data, set(known.tags))]
     if args.strict and _is_iob1(data):
@@ -66,11 +68,12 @@ def load_unlabelled(
         found = read_text(source)
         for_model(found.data, known, source)
         return Rows(found, found.count, "all", [])
-    layout = replace(_layout(source, known, options), scheme=None)
+    files = open_files(source)
+    layout = replace(_layout(files, known, options), scheme=None)
     if split == "all":
-        data = read(source, layout)
+        data = read(files, layout)
     else:
-        data = part_of(read_parts(source, layout).parts(), split, source, "sentences")
+        data = part_of(read_parts(files, layout).parts(), split, source, "sentences")
     for_model(data, known, source)
     sentences = Sentences(data, list(range(len(data))), len(data), layout)
     return Rows(sentences, len(data), split, [*data.notes, *_strange_values(data, known)])
@@ -88,14 +91,14 @@ def for_model(data: SequenceData, known: Known, source: str) -> SequenceData:
     return replace(data, columns={name: data.columns[name] for name in known.columns})
 
 
-def _layout(source: str, known: Known, options: argparse.Namespace | None) -> Layout:
+def _layout(files: SequenceFiles, known: Known, options: argparse.Namespace | None) -> Layout:
     """The columns as the options tell them, else as the source has them."""
     layout = known.layout if options is None else known.layout.changed(options)
     if options is not None and any(
         value is not None for value in (options.token_column, options.tag_column, options.columns)
     ):
         return layout
-    return _as_found(source, layout)
+    return _as_found(files, layout)
 
 
 def _strange_values(data: SequenceData, known: Known) -> list[str]:
@@ -115,14 +118,14 @@ def _listed(layout: Layout) -> str:
     return ", ".join(["token", *(layout.columns or ()), "tag"])
 
 
-def _own_split(source: str, layout: Layout, known: Known) -> str:
+def _own_split(files: SequenceFiles, layout: Layout, known: Known) -> str:
     from lossnet.data.sequence_folders import split_sentences
 
-    if has_parts(source):
+    if files.path.is_dir():
         return "test"
     if known.train_checksum is None:
         return "all"
-    whole = layout.kept(read(source, layout))
+    whole = layout.kept(read(files, layout))
     own = len(whole) >= 3 and split_sentences(whole).train.checksum() == known.train_checksum
     return "test" if own else "all"
 
@@ -134,13 +137,10 @@ def _is_iob1(data: SequenceData) -> bool:
     return has_spans(data.tag_names) and detect_scheme(data.tags or []) == "IOB1"
 
 
-def _as_found(source: str, layout: Layout) -> Layout:
+def _as_found(files: SequenceFiles, layout: Layout) -> Layout:
     """The layout with its tags or without, whichever the files have as many columns as."""
-    from lossnet.data import load_sequences
-    from lossnet.data.conll import ConllFormat
-
     # Without naming columns, to count them; the last are tokens, as CoNLL-U's first are not.
-    found = load_sequences(source, conll=ConllFormat(token_column=-1, tag_column=None))
+    found = read(files, Layout(token_column=-1, tag_column=None))
     if found.tags is not None:
         # References: they have no columns.
         return Layout(scheme=layout.scheme)
@@ -151,7 +151,7 @@ def _as_found(source: str, layout: Layout) -> Layout:
     if width == bare.width:
         return bare
     raise DataError(
-        f"{source} has {width} columns, and the model's data had {layout.width} "
+        f"{files.path} has {width} columns, and the model's data had {layout.width} "
         f"({_listed(layout)}), or {bare.width} without tags; say which is which with "
         "--token-column, --tag-column (or none) and --columns"
     )
