@@ -122,8 +122,8 @@ def test_tags_that_training_lacks_count_as_wrong(fitted) -> None:
     assert fitted.score(SENTENCES, other) == 0.0
     half = [["B-NEW", *tags[1:]] for tags in fitted.predict(SENTENCES)]
     assert fitted.score(SENTENCES, half) == pytest.approx(1 - 24 / 64)
-    model = tagger(metric="span-f1").fit(SENTENCES, TAGS, validation_data=(SENTENCES, other))
-    assert model.history_[-1]["metric"] == 0.0
+    with pytest.raises(DataError, match="tags absent from the training data: 'B-NEW'; correct"):
+        tagger(metric="span-f1").fit(SENTENCES, TAGS, validation_data=(SENTENCES, other))
 
 
 @pytest.mark.parametrize(("metric", "score"), [("span-f1", 1.0), ("strict-span-f1", 0.0)])
@@ -229,20 +229,12 @@ def test_spans_of_plain_tags_are_runs(metric) -> None:
 MIXED = [["B-PER", "I-PER", "X", "B-LOC"], ["B-LOC", "X"], ["B-PER", "I-PER"]] * 8
 
 
-@pytest.mark.parametrize(
-    ("tags", "validation", "message"),
-    [
-        (MIXED, MIXED, r"tags with a prefix \('B-LOC'\) and without \('X'\) side by side"),
-        (TAGS, PLAIN, "has the tag 'author': expected O, B-"),
-    ],
-)
-def test_tags_that_mark_no_spans_are_refused_before_training(
-    tags, validation, message, monkeypatch
-) -> None:
+def test_tags_that_mark_no_spans_are_refused_before_training(monkeypatch) -> None:
+    message = r"tags with a prefix \('B-LOC'\) and without \('X'\) side by side"
     model = tagger(metric="span-f1")
     monkeypatch.setattr(model, "_train", lambda *_, **__: pytest.fail("it trained"))
     with pytest.raises(DataError, match=f"metric='span-f1' cannot count spans .* {message}"):
-        model.fit(SENTENCES, tags, validation_data=(SENTENCES, validation))
+        model.fit(SENTENCES, MIXED, validation_data=(SENTENCES, MIXED))
 
 
 def test_mixed_tags_have_no_spans_to_predict() -> None:

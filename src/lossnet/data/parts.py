@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -66,13 +66,22 @@ class Parts(Generic[D]):
         """The same, with a validation part cut from the training part where there is none."""
         if self.validation is not None:
             return self
-        rest, held = cut_rows(len(self.train), [fraction], seed)
+        documents = getattr(self.train, "documents", None)
+        rest, held = cut_rows(len(self.train), [fraction], seed, documents)
         return type(self)(self.train.subset(rest), self.train.subset(held), self.test)
 
 
-def cut_rows(rows: int, fractions: list[float], seed: int) -> list[np.ndarray[Any, Any]]:
-    """What is left, then one set of rows for each fraction; each in ascending order."""
-    order = np.random.default_rng(seed).permutation(rows)
+def cut_rows(
+    rows: int, fractions: list[float], seed: int, documents: Sequence[int] | None = None
+) -> list[np.ndarray[Any, Any]]:
+    """What is left, then one set of rows for each fraction; each in ascending order.
+
+    Rows of one document stay together, unless there are fewer documents than sets.
+    """
+    rng = np.random.default_rng(seed)
+    if documents is not None and len(set(documents)) > len(fractions):
+        return _cut_documents(np.asarray(documents), fractions, rng)
+    order = rng.permutation(rows)
     parts, start = [], 0
     for fraction in fractions:
         size = max(1, round(rows * fraction))
@@ -81,6 +90,23 @@ def cut_rows(rows: int, fractions: list[float], seed: int) -> list[np.ndarray[An
     if start >= rows:
         raise DataError(f"{rows} rows are too few to cut {fractions} from; give more rows")
     return [np.sort(order[start:]), *parts]
+
+
+def _cut_documents(
+    documents: np.ndarray[Any, Any], fractions: list[float], rng: np.random.Generator
+) -> list[np.ndarray[Any, Any]]:
+    """The same with documents drawn at random; the longest is always left."""
+    groups = [np.flatnonzero(documents == number) for number in np.unique(documents)]
+    longest = groups.pop(max(range(len(groups)), key=lambda k: len(groups[k])))
+    queue = [longest, *(groups[k] for k in rng.permutation(len(groups)))]
+    parts = []
+    for number, fraction in enumerate(fractions):
+        part, size = queue.pop(), len(documents) * fraction
+        # One document at least for each set to come; one more as long as that comes nearer.
+        while len(queue) > len(fractions) - number and 2 * (size - len(part)) > len(queue[-1]):
+            part = np.concatenate([part, queue.pop()])
+        parts.append(np.sort(part))
+    return [np.sort(np.concatenate(queue)), *parts]
 
 
 def listed(names: Iterable[str], most: int = 3) -> str:

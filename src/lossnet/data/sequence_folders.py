@@ -11,7 +11,7 @@ from lossnet.data.conll import ConllFormat, arranged, default_format, table_of
 from lossnet.data.conll_text import DOCSTART, Table
 from lossnet.data.cora import read_references
 from lossnet.data.parts import PART_WORDS, PARTS, Parts, cut_rows, left_out, listed
-from lossnet.data.sequences import SequenceData
+from lossnet.data.sequences import SequenceData, with_known_tags
 from lossnet.data.text import extension
 from lossnet.data.utf8 import utf8_text
 from lossnet.errors import DataError
@@ -31,14 +31,20 @@ class SequenceSplits(Parts[SequenceData]):
 
 
 def split_sentences(data: SequenceData, *, seed: int = 0) -> SequenceSplits:
-    """Divide sentences at random: three fifths for training, a fifth for each of the others."""
+    """Divide sentences at random: three fifths for training, a fifth for each of the others.
+
+    Documents stay together, where there are three or more. What would be validated with tags that
+    training lacks goes to training.
+    """
     if len(data) < 3:
         raise DataError(
             f"{data.name}: {len(data)} sentences cannot be split in three; give more, or "
             "validation and test data besides"
         )
-    rows = cut_rows(len(data), [0.2, 0.2], seed)
-    return SequenceSplits(*(data.subset(part) for part in rows))
+    train, validation, test = cut_rows(len(data), [0.2, 0.2], seed, data.documents)
+    moved = with_known_tags(data, train, validation)
+    train, validation = moved if len(moved[1]) else (train, validation)
+    return SequenceSplits(*(data.subset(part) for part in (train, validation, test)))
 
 
 def holds_sequences(path: str | Path) -> bool:

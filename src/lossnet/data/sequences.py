@@ -95,6 +95,27 @@ class SequenceData:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
+def with_known_tags(
+    data: SequenceData, train: np.ndarray[Any, Any], held: np.ndarray[Any, Any]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Rows to train on and to hold out; those with tags that training lacks go to training.
+
+    With them goes the rest of their document.
+    """
+    if data.tags is None:
+        return train, held
+    known = {tag for row in train for tag in data.tags[row]}
+    moved = set()
+    for row in held:
+        if not known.issuperset(data.tags[row]):
+            moved.add(row if data.documents is None else data.documents[row])
+            known.update(data.tags[row])
+    goes = np.array([(r if data.documents is None else data.documents[r]) in moved for r in held])
+    if not moved:
+        return train, held
+    return np.sort(np.concatenate([train, held[goes]])), held[~goes]
+
+
 def _words(given: Any, what: str, name: str) -> Words:
     """Lists of lists of strings, copied; anything else is an error that names the place."""
     if isinstance(given, str):

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from lossnet.context import stream_seed
-from lossnet.data.parts import D
+from lossnet.data.parts import D, cut_rows
 from lossnet.errors import SettingError
 from lossnet.estimators.networks import build_nets
 from lossnet.estimators.settings import (
@@ -187,8 +187,13 @@ class LossnetEstimator(BaseEstimator):
         wanted = round(self.validation_fraction * len(data))
         if wanted < 1 or len(data) - wanted < 1:
             return data, None
-        order = np.random.default_rng(stream_seed(seed, "validation")).permutation(len(data))
-        return data.subset(np.sort(order[wanted:])), data.subset(np.sort(order[:wanted]))
+        train, held = self._cut(data, wanted / len(data), stream_seed(seed, "validation"))
+        return data.subset(train), data.subset(held) if len(held) else None
+
+    def _cut(self, data: Any, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows to train on and to hold out."""
+        train, held = cut_rows(len(data), [fraction], seed)
+        return train, held
 
     def _check_resume(self, checkpoint: str | Path | None, wanted: bool) -> None:
         if wanted and checkpoint is None:

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from lossnet.context import Context, stream_seed
-from lossnet.data.sequences import SequenceData
+from lossnet.data.parts import cut_rows
+from lossnet.data.sequences import SequenceData, with_known_tags
 from lossnet.data.tag_rules import tag_rules
 from lossnet.data.tags import Span, span_scheme, spans
 from lossnet.data.vectors import Coverage, WordVectors, read_vectors
@@ -240,8 +241,8 @@ class SequenceTagger(LossnetEstimator):
             tags: their tags.
             columns: further columns of every token, by name, such as parts of speech.
             validation_data: ``(sentences, tags)``, ``(sentences, tags, columns)``, a
-                SequenceData or a file, for early stopping, in place of a split. Tags that
-                training lacks count as wrong.
+                SequenceData or a file, for early stopping, in place of a split. It is an
+                error if it has tags that training lacks.
             unlabelled: sentences without tags, or a SequenceData or a file, whose tags are not
                 looked at, for ``seal-reward``, ``implicit-reward``, and ``infnet`` with
                 ``tune_on="unlabelled"``.
@@ -302,10 +303,17 @@ class SequenceTagger(LossnetEstimator):
         return self
 
     def _check_tags(self, held_out: SequenceData | None, reward: RewardFunction | None) -> None:
-        """Raise, before training, where the tags do not fit the scheme or the metric."""
+        """Raise, before training, where tags are unknown or do not fit the scheme or the metric."""
         check_reward_tags(getattr(reward, "tags", ()), self.scheme_)
         if held_out is None or held_out.tags is None:
             return
+        if strange := [tag for tag in held_out.tag_names if tag not in set(self.tags_)]:
+            more = f" and {len(strange) - 3} more" if len(strange) > 3 else ""
+            raise DataError(
+                f"the validation data has tags absent from the training data: "
+                f"{', '.join(map(repr, strange[:3]))}{more}; correct them, leave such sentences "
+                "out, or train on some"
+            )
         try:
             self._measured([self.tags_, *held_out.tags], [self.tags_, *held_out.tags])
         except DataError as error:
@@ -320,6 +328,10 @@ class SequenceTagger(LossnetEstimator):
         if given is not None:
             return data, labelled(*validation_parts(given), "validation_data")
         return self._hold_out(data, seed)
+
+    def _cut(self, data: SequenceData, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        train, held = cut_rows(len(data), [fraction], seed, data.documents)
+        return with_known_tags(data, train, held)
 
     def _vectors(self) -> WordVectors | None:
         if self.vectors is None or isinstance(self.vectors, WordVectors):
