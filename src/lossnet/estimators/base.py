@@ -32,7 +32,15 @@ from lossnet.metrics import get_metric
 from lossnet.proposals import GBI, NetOutput, Proposal, Random, Samples
 from lossnet.recipes import defaults
 from lossnet.spaces import Space
-from lossnet.training import Checkpoint, Progress, Source, Trainer, resume, save_checkpoint
+from lossnet.training import (
+    Checkpoint,
+    Duration,
+    Progress,
+    Source,
+    Trainer,
+    resume,
+    save_checkpoint,
+)
 
 #: Where ``refine`` starts from, by name.
 REFINEMENTS: dict[str, Proposal] = {
@@ -235,6 +243,7 @@ class LossnetEstimator(BaseEstimator):
         )
         if self.verbose:
             trainer.callbacks.append(Progress(self._metric_name()))
+            trainer.callbacks.append(Duration())
         if checkpoint is not None:
             free = {"device", "random_state", "refine", "verbose"}
             params = self.resolved_params()

@@ -1,6 +1,7 @@
 """Training: one loop, its steps, checkpoints and progress."""
 
 from lossnet.training.checkpoint import Checkpoint, resume, save_checkpoint
+from lossnet.training.duration import Duration
 from lossnet.training.loop import Callback, Trainer
 from lossnet.training.predict import predict
 from lossnet.training.progress import Progress
@@ -11,6 +12,7 @@ __all__ = [
     "Arrays",
     "Callback",
     "Checkpoint",
+    "Duration",
     "Progress",
     "Source",
     "Trainer",
