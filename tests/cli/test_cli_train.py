@@ -20,6 +20,12 @@ from lossnet.reports import find
 Run = Callable[..., Result]
 
 
+# A billion laughs: a hundred bytes a level, ten times as many values.
+LAUGHS = "hidden: &a0 [1, 1]\n" + "".join(
+    f"x{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]\n" for k in range(1, 10)
+)
+
+
 def config_of(model: Path) -> dict[str, object]:
     parameters: dict[str, object] = json.loads((model / "config.json").read_text())["parameters"]
     return parameters
@@ -100,6 +106,20 @@ def test_settings_are_checked_before_the_data(
         ("a.yaml", "- 1", "settings by name"),
         ("a.json", "{", "not valid JSON"),
         ("a.toml", "", "ends in .yaml or .json"),
+        ("a.yaml", LAUGHS, "anchors and aliases (&, *) are not supported"),
+        ("a.yaml", "hidden: &a [*a]", "anchors and aliases (&, *) are not supported"),
+        ("a.yaml", "hidden: !!python/name:os.system", "tags (!) are not supported"),
+        ("a.yaml", "hidden: " + "[" * 50_000, "nested more than 20 levels"),
+        ("a.json", '{"hidden": ' + "[" * 50_000, "not valid JSON"),
+        ("a.json", '{"hidden": ' + "[" * 50 + "]" * 50 + "}", "nested more than 20 levels"),
+        ("a.yaml", f"max_epochs: {'9' * 5000}", "not valid YAML"),
+        ("a.json", f'{{"max_epochs": {"9" * 5000}}}', "not valid JSON"),
+        ("a.json", f'{{"max_epochs": {"9" * 4000}}}', "is too large"),
+        ("a.yaml", "max_epochs: 3000000000", "max_epochs must be at most 2,147,483,647"),
+        ("a.yaml", "dropout: .nan", "the number nan is too large, or not finite"),
+        ("a.yaml", "max_epochs: 2020-01-01", "is not a text, a number"),
+        ("a.yaml", "1: 2", "1 is not a text"),
+        ("a.yaml", "# " + "x" * 200_000, "more than 100,000 bytes"),
     ],
 )
 def test_config_files_are_checked(

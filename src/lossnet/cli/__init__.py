@@ -16,6 +16,7 @@ from typing import Any
 
 from lossnet import __version__
 from lossnet.cli.parser import Parser
+from lossnet.cli.terminal import abandon_stdout, safe_streams, tell
 from lossnet.errors import LossnetError, unknown
 
 COMMANDS: dict[str, str] = {
@@ -35,27 +36,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; return its exit code: 0, 2 for an error, 130 when interrupted."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        with warnings.catch_warnings():
+        with safe_streams(), warnings.catch_warnings():
             warnings.showwarning = partial(_note, warnings.showwarning)
-            return _run(arguments)
+            return _reported(arguments)
+    finally:
+        abandon_stdout()
+
+
+def _reported(arguments: list[str]) -> int:
+    """Run the program, an error told in one line."""
+    try:
+        return _run(arguments)
+    except BrokenPipeError:
+        return 0  # who read our output has closed it: nobody is left to tell
     except (LossnetError, OSError) as error:
-        if isinstance(error, BrokenPipeError):
-            # Who read our output has closed it: nobody is left to tell.
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-            return 0
         if os.environ.get("LOSSNET_DEBUG") == "1":
             raise
-        print(f"lossnet: error: {' '.join(str(error).split())}", file=sys.stderr)
+        tell(f"lossnet: error: {error}")
         return 2
     except KeyboardInterrupt as interrupt:
-        print(f"lossnet: {str(interrupt) or 'interrupted'}", file=sys.stderr)
+        tell(f"lossnet: {str(interrupt) or 'interrupted'}")
         return INTERRUPTED
 
 
 def _note(show: Callable[..., None], message: object, category: type, *where: Any) -> None:
     """Show a warning that is for users as a note, any other as Python does."""
     if issubclass(category, UserWarning):
-        print(f"lossnet: note: {message}", file=sys.stderr)
+        tell(f"lossnet: note: {message}")
     else:
         show(message, category, *where)
 

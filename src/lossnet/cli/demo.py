@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from typing import TYPE_CHECKING
 
 from lossnet.cli.parser import whole_number
+from lossnet.cli.terminal import tell
 from lossnet.errors import SettingError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     command = shlex.join(["lossnet", *args.command_line])
     with writable(args.out) as out:
         outcomes = [
-            run_task(task, seeds, out / "results", command=command, tell=_tell)
+            run_task(task, seeds, out / "results", command=command, tell=tell)
             for task in (ATTRIBUTES, COMPLETION)
         ]
         attributes, completion = outcomes
@@ -70,10 +70,6 @@ def run(args: argparse.Namespace) -> int:
     print(f"\n{_table(completion, second)}\n{verdict(completion.runs)}")
     print(f"\npicture: {picture}")
     return 0
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _table(outcome: Outcome, metrics: tuple[str, ...]) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from lossnet.cli.parser import add_data
 from lossnet.cli.tasks import add_task_options, check_options
 from lossnet.cli.tasks.base import Judged, Task
+from lossnet.cli.terminal import tell
 from lossnet.errors import SettingError
 
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         print("; ".join(filter(None, texts)))
         print(task.table(measured if others else {"": measured[first]}))
     for line in task.draw(judged, args):
-        print(line, file=sys.stderr if args.json else sys.stdout)
+        (tell if args.json else print)(line)
     return 0
 
 
@@ -83,7 +83,7 @@ def _load(args: argparse.Namespace) -> tuple[Task, dict[str, Judged]]:
         judged[name] = Judged(model, rows)
         notes |= dict.fromkeys(rows.notes)
     for note in notes:
-        print(f"lossnet: note: {note}", file=sys.stderr)
+        tell(f"lossnet: note: {note}")
     return task, judged
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from pathlib import Path
 
 from lossnet.cli.parser import add_data
 from lossnet.cli.tasks import add_task_options, check_options
 from lossnet.cli.tasks.base import Task
+from lossnet.cli.terminal import tell
 from lossnet.errors import SettingError
 
 
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         model._proposal()
     rows = task.load_unlabelled(args, known)
     for note in rows.notes:
-        print(f"lossnet: note: {note}", file=sys.stderr)
+        tell(f"lossnet: note: {note}")
     task.predict(model, known, rows, args)
     if args.out is not None:
         print(f"{rows.count:,} predictions in {args.out}")

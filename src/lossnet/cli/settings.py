@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lossnet.cli.plain import parse_json, parse_yaml
 from lossnet.errors import DataError, SettingError, unknown
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Parameters of the estimators that have an option of their own.
 ELSEWHERE = frozenset({"method", "method_params", "random_state", "verbose"})
+#: Config files are small; a larger file is something else.
+LARGEST_FILE = 100_000
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
         key, equals, text = pair.partition("=")
         if not equals or not key.strip():
             raise SettingError(f"--set {pair}: expected KEY=VALUE, such as max_epochs=30")
-        values[key.strip()] = _yaml(text, f"--set {pair}")
+        values[key.strip()] = parse_yaml(text, f"--set {pair}")
     return values
 
 
@@ -136,19 +139,16 @@ def read_config(path: str | Path) -> dict[str, Any]:
     if kind not in (".yaml", ".yml", ".json"):
         raise DataError(f"{path}: a config file ends in .yaml or .json")
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            text = file.read(LARGEST_FILE + 1).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot read the config file {path}: {error}") from error
-    if kind == ".json":
-        try:
-            content = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise DataError(f"{path} is not valid JSON ({error})") from error
-    else:
-        content = _yaml(text, str(path))
+    if len(text) > LARGEST_FILE:
+        raise DataError(f"{path} is no config file: it has more than {LARGEST_FILE:,} bytes")
+    content = parse_json(text, str(path)) if kind == ".json" else parse_yaml(text, str(path))
     if content is None:
         content = {}
-    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
+    if not isinstance(content, dict):
         raise DataError(f"{path} must hold settings by name, such as max_epochs: 30")
     return _flat(content)
 
@@ -162,29 +162,6 @@ def _flat(content: dict[str, Any]) -> dict[str, Any]:
     for key, value in method.items():
         flat["method" if key == "name" else f"method.{key}"] = value
     return flat
-
-
-def _yaml(text: str, where: str) -> Any:
-    import yaml
-
-    try:
-        return _numbers(yaml.safe_load(text))
-    except yaml.YAMLError as error:
-        raise DataError(f"{where} is not valid YAML ({error})") from error
-
-
-def _numbers(value: Any) -> Any:
-    """YAML 1.1 reads 1e-3 as text; here it is a number."""
-    if isinstance(value, dict):
-        return {key: _numbers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_numbers(item) for item in value]
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value
 
 
 def _defaults(task: Task) -> dict[str, Any]:

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lossnet.cli.parser import add_data, add_settings, whole_number
 from lossnet.cli.tasks import add_task_options, task_of_data, tasks
+from lossnet.cli.terminal import tell
 
 if TYPE_CHECKING:
     from lossnet.cli.settings import Settings
@@ -176,7 +176,7 @@ def _record(
             tags=("train",),
         )
     else:
-        print("lossnet: nothing to record: there is no validation or test part", file=sys.stderr)
+        tell("lossnet: nothing to record: there is no validation or test part")
 
 
 def _announce(splits: Parts, settings: Settings, args: argparse.Namespace, say: Any) -> None:

@@ -35,11 +35,11 @@ from lossnet.spaces import Space
 from lossnet.training import (
     Checkpoint,
     Duration,
-    Progress,
     Source,
     Trainer,
     resume,
     save_checkpoint,
+    show_progress,
 )
 
 #: Where ``refine`` starts from, by name.
@@ -242,7 +242,7 @@ class LossnetEstimator(BaseEstimator):
             seed=seed,
         )
         if self.verbose:
-            trainer.callbacks.append(Progress(self._metric_name()))
+            trainer.callbacks.append(show_progress(self._metric_name()))
             trainer.callbacks.append(Duration())
         if checkpoint is not None:
             free = {"device", "random_state", "refine", "verbose"}

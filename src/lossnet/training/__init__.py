@@ -4,7 +4,7 @@ from lossnet.training.checkpoint import Checkpoint, resume, save_checkpoint
 from lossnet.training.duration import Duration
 from lossnet.training.loop import Callback, Trainer
 from lossnet.training.predict import predict
-from lossnet.training.progress import Progress
+from lossnet.training.progress import Progress, ProgressLines, show_progress
 from lossnet.training.source import Arrays, Source
 from lossnet.training.step import build_optimiser, step
 
@@ -14,11 +14,13 @@ __all__ = [
     "Checkpoint",
     "Duration",
     "Progress",
+    "ProgressLines",
     "Source",
     "Trainer",
     "build_optimiser",
     "predict",
     "resume",
     "save_checkpoint",
+    "show_progress",
     "step",
 ]
