@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 _MOST = 1000
+_LONG = re.compile(r"(\S{80})\S{100,}|(\s{3})\s{30,}")
 
 
 class LossnetError(Exception):
     """Base of every error this package raises on purpose; its message is one line, not too long."""
 
     def __init__(self, message: object = "") -> None:
-        text = " ".join(str(message).splitlines())
-        if len(text) > _MOST:  # a damaged file can have names and values of any length
+        # A damaged file can have names and values of any length.
+        text = _LONG.sub(r"\1\2...", " ".join(str(message).splitlines()))
+        if len(text) > _MOST:
             text = f"{text[: _MOST // 2]} ... {text[-_MOST // 2 :]}"
         super().__init__(text)
 

@@ -68,7 +68,7 @@ def test_no_line_takes_more_than_linear_time(write, name, text) -> None:
 def test_huge_numbers_and_sizes(write, name, text, message) -> None:
     with pytest.raises(DataError, match=message) as caught:
         load(write(name, text))
-    assert len(str(caught.value)) < 1100
+    assert len(str(caught.value)) < 500
 
 
 def test_words_of_too_many_kinds_are_not_made_columns(write) -> None:
@@ -123,6 +123,7 @@ ONES = npy(np.ones((2, 1)))
         npy(np.ones((2, 1)), (10**9, 10**3)),
         npy(np.ones((2, 1)), (-2, -1)),
         npy(np.zeros((2, 0)), (10**13, 10**4)),
+        npy(np.zeros((2, 0)), (10**12, 0)),
         npy(np.array([[1], [None]], dtype=object)),
         b"\x93NUMPY\x01\x00v\x00" + b"(" * 118,
         b"",
@@ -131,7 +132,7 @@ ONES = npy(np.ones((2, 1)))
 def test_arrays_that_are_none(tmp_path, content, read) -> None:
     members = dict.fromkeys(("X.npy", "Y.npy", "images.npy", "words.npy", "vectors.npy"), content)
     path = archive(tmp_path / "a.npz", members)
-    with pytest.raises(DataError, match=r"a.npz is not a whole .npz file|shape|X has no column"):
+    with pytest.raises(DataError, match=r"a.npz is not a whole .npz file"):
         read(path)
 
 
@@ -167,7 +168,7 @@ def test_absurd_columns_of_an_archive(tmp_path) -> None:
     with pytest.raises(DataError, match="1000000000000 features, more than"):
         load(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", X=np.ones((0, 1)), Y=np.ones((0, 10**12)))
-    with pytest.raises(DataError, match="1000000000000 labels, more than"):
+    with pytest.raises(DataError, match=r"Y.npy' is shorter than its shape \(0, 1000000000000\)"):
         load(tmp_path / "b.npz")
 
 

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from lossnet.data.limits import check_expanded
+from lossnet.data.limits import MAX_COLUMNS, check_expanded
 from lossnet.data.text import read_bytes
 from lossnet.errors import DataError
 
 _NPY = b"\x93NUMPY"
+_EMPTY = 8 * MAX_COLUMNS
 
 
 def read_arrays(path: str | Path) -> dict[str, np.ndarray[Any, Any]]:
@@ -60,8 +61,9 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray[Any,
     shape, _, dtype = read(stream)
     if dtype.kind not in "biufcmMSU" or not dtype.itemsize:
         raise ValueError(f"{member.filename!r} holds {dtype}")
+    sides = [max(side, 1) for side in shape]  # (10 ** 12, 0) is no less absurd
     if any(side < 0 for side in shape) or (
-        math.prod(shape) * dtype.itemsize > len(content) - stream.tell()
+        math.prod(sides) * dtype.itemsize > max(len(content) - stream.tell(), _EMPTY)
     ):
         raise ValueError(f"{member.filename!r} is shorter than its shape {shape}")
     stream.seek(0)
