@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 from lossnet import MultiLabelClassifier
 from lossnet.data import MultiLabelData, limits, load, load_images, load_sequences, load_splits
 from lossnet.data.image_folders import holds_images
+from lossnet.data.inputs import load_inputs
 from lossnet.data.vectors import read_vectors
 from lossnet.errors import DataError
 
@@ -69,6 +70,11 @@ def test_huge_numbers_and_sizes(write, name, text, message) -> None:
     with pytest.raises(DataError, match=message) as caught:
         load(write(name, text))
     assert len(str(caught.value)) < 500
+
+
+def test_absurd_features_at_prediction(write) -> None:
+    with pytest.raises(DataError, match="1000000000 features, more than"):
+        load_inputs(write("a.svm", "1 1:0.5 1000000000:2\n"))
 
 
 def test_words_of_too_many_kinds_are_not_made_columns(write) -> None:

@@ -60,9 +60,8 @@ def read_svmlight(
     every = [max(f.features, default=0) for f in files]
     first = 0 if header or any(0 in f.features for f in files) else 1
     width = header[0] if header else max(every) + 1 - first
-    check_cells(files[0].path, 1, width, "features")
     ids, names = _ids(files, labels, header[1] if header else None)
-    feature_names = [f"x{k + first}" for k in range(width)]
+    feature_names = _feature_names(files[0].path, width, first)
     title = name or stem(files[0].path)
     return [
         MultiLabelData(
@@ -83,10 +82,15 @@ def read_unlabelled(path: str | Path) -> MultiLabelData:
     rows = _read(Path(path))
     first = 0 if rows.header or 0 in rows.features else 1
     width = rows.header[1] if rows.header else max(rows.features, default=0) + 1 - first
-    names = [f"x{k + first}" for k in range(width)]
+    names = _feature_names(rows.path, width, first)
     nothing = np.zeros((len(rows.numbers), 0), dtype=np.uint8)
     X = _features(rows, width, first)
     return MultiLabelData(X, nothing, names, [], stem(path), None, rows.notes)
+
+
+def _feature_names(path: Path, width: int, first: int) -> list[str]:
+    check_cells(path, 1, width, "features")
+    return [f"x{k + first}" for k in range(width)]
 
 
 def _read(path: Path) -> _Rows:
