@@ -170,7 +170,10 @@ CASES = {
     "conllu": Case("a.conllu", CONLLU, load_sequences),
     "cora": Case("a.xml", CORA, load_sequences),
     "png": Case("f/a.png", PNG, images, {"f/a_mask.png": PNG}, source="f"),
-    "bmp": Case("a.bmp", picture(format="BMP"), images),
+    **{
+        kind: Case(f"a.{kind}", picture(format=name), images)
+        for kind, name in {"bmp": "BMP", "gif": "GIF", "jpg": "JPEG", "tif": "TIFF"}.items()
+    },
     "split": Case("f/split.json", SPLIT, parts, {"f/f.arff": DENSE}, source="f"),
 }  # fmt: skip
 
