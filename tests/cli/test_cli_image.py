@@ -199,7 +199,7 @@ def test_beside_must_have_as_many_classes(lossnet: Run, segmenter: Path, tmp_pat
     (data / "images" / "p00.png").unlink()
     (data / "masks" / "p00.png").unlink()
     result = lossnet("evaluate", other, data)
-    assert "was given to training and no test part of it can be told" in result.err
+    assert "the model was trained on some of these images" in result.err
     assert "all 19 images" in result.out
 
 

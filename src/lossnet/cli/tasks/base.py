@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from lossnet.errors import SettingError
@@ -73,6 +74,37 @@ def part_of(parts: Iterable[tuple[str, D]], split: str, source: str, unit: str) 
         have = ", ".join(found)
         raise SettingError(f"{source} has no {split} part; it has {have} (--split all: all {unit})")
     return found[split]
+
+
+def trained_on(
+    unit: str, split: str, *, same: bool, given: bool, part: bool, divided: bool
+) -> list[str]:
+    """A note where a model is evaluated on what it was trained on.
+
+    Args:
+        unit: what an example is called, in the plural.
+        split: which part of the data is evaluated.
+        same: whether what is evaluated has the checksum of the training part.
+        given: whether training was given this data.
+        part: whether the training part of the data has that checksum.
+        divided: whether the data has no parts of its own.
+    """
+    # Given to training, and what is its training part now was not: then all of it may have been.
+    unclear = given and divided and not part
+    if same or (given and split == "train"):
+        which = "these"
+    elif unclear or ((given or part) and split == "all"):
+        which = "some of these"
+    else:
+        return []
+    return [f"the model was trained on {which} {unit}: the metrics say little about new ones"]
+
+
+def same_source(one: str | None, other: str) -> bool:
+    """Whether two names of data are of the same file, folder or built-in data set."""
+    if one is None or one == other:
+        return one == other
+    return Path(one).expanduser().resolve() == Path(other).expanduser().resolve()
 
 
 def once(args: argparse.Namespace, key: Any, read: Callable[[], D]) -> D:

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from lossnet.cli.tasks.base import Rows, once, part_of
+from lossnet.cli.tasks.base import Rows, once, part_of, same_source, trained_on
 from lossnet.cli.tasks.image.parts import read
 from lossnet.data import ImageData
 from lossnet.data.image_folders import joined_images, split_images
@@ -42,13 +42,15 @@ def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
     data = _chosen(parts, split, args.data)
     if data.masks is None:
         raise DataError(f"{args.data} has no masks, which evaluation needs; see lossnet predict")
-    notes = list(data.notes)
-    if split == "all" and args.split is None and known.source == args.data:
-        notes.append(
-            f"{args.data} was given to training and no test part of it can be told: all images are "
-            "measured, those of training too"
-        )
-    return Rows(data, len(data), split, notes)
+    notes = trained_on(
+        "images",
+        split,
+        same=data.checksum() == known.train_checksum,
+        given=same_source(known.source, args.data),
+        part=_is_own(parts, known),
+        divided="" in parts,
+    )
+    return Rows(data, len(data), split, [*data.notes, *notes])
 
 
 def load_unlabelled(args: argparse.Namespace, known: Known) -> Rows:
@@ -78,10 +80,15 @@ def _read(
 def _own_split(parts: dict[str, ImageData], known: Known) -> str:
     if "" not in parts:
         return "test" if "test" in parts else "all"
-    whole = parts[""]
-    if known.train_checksum is None or len(whole) < 3:
-        return "all"
-    return "test" if split_images(whole).train.checksum() == known.train_checksum else "all"
+    return "test" if _is_own(parts, known) else "all"
+
+
+def _is_own(parts: dict[str, ImageData], known: Known) -> bool:
+    """Whether the model was trained on the training part of these."""
+    if known.train_checksum is None or ("" in parts and len(parts[""]) < 3):
+        return False
+    train = split_images(parts[""]).train if "" in parts else parts.get("train")
+    return train is not None and train.checksum() == known.train_checksum
 
 
 def _chosen(parts: dict[str, ImageData], split: str, source: str) -> ImageData:

@@ -174,7 +174,8 @@ class MultiLabel:
         features = [str(name) for name in facts["features"]]
         # Label numbers of svmlight files need no telling; a count would be told by the rows.
         told = facts["labels_given"] and not all(name.isdecimal() for name in names)
-        return Known(names, width, features, names if told else None, facts["train_checksum"])
+        options = names if told else None
+        return Known(names, width, features, options, facts["train_checksum"], facts["source"])
 
     def load_labelled(self, args: argparse.Namespace, known: Known) -> Rows:
         """Rows with the model's labels, matched by name."""

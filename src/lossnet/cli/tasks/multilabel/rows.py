@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lossnet.cli.tasks.base import Rows, once, part_of
+from lossnet.cli.tasks.base import Rows, once, part_of, same_source, trained_on
 from lossnet.cli.tasks.multilabel.parts import has_parts, missing_values
 from lossnet.cli.text import some
 from lossnet.errors import DataError
@@ -29,6 +29,7 @@ class Known:
         feature_names: their names, None where the model was saved without them.
         labels_option: which columns were labels, where the files do not say.
         train_checksum: of the training part.
+        source: the data that training was given.
     """
 
     label_names: list[str]
@@ -36,6 +37,7 @@ class Known:
     feature_names: list[str] | None = None
     labels_option: list[str] | None = None
     train_checksum: str | None = None
+    source: str | None = None
 
     def features(self, data: MultiLabelData) -> list[str]:
         """The names of the features wanted; without any of its own, the data's, if as many."""
@@ -81,7 +83,22 @@ def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
         data = part_of(splits.parts(), split, source, "rows")
     X, notes = features_like(data, known.features(data))
     matrices = Matrices(X, labels_like(data, known, source))
-    return Rows(matrices, data.n_rows, split or "all", [*data.notes, *missing_values(data), *notes])
+    split = split or "all"
+    part = (
+        _cut_from(data, known.train_checksum)
+        if split == "all"
+        else splits.train.checksum() == known.train_checksum
+    )
+    seen = trained_on(
+        "rows",
+        split,
+        same=_is_training_part(matrices, known),
+        given=same_source(known.source, source),
+        part=part,
+        divided=not has_parts(source),
+    )
+    notes = [*data.notes, *missing_values(data), *notes, *seen]
+    return Rows(matrices, data.n_rows, split, notes)
 
 
 def load_unlabelled(
@@ -131,6 +148,15 @@ def labels_like(data: MultiLabelData, known: Known, source: str) -> np.ndarray[A
         if name in place:
             Y[:, k] = data.Y[:, place[name]]
     return Y
+
+
+def _is_training_part(rows: Matrices, known: Known) -> bool:
+    from lossnet.data import MultiLabelData
+
+    if known.train_checksum is None:
+        return False
+    data = MultiLabelData(rows.X, rows.Y, known.feature_names, known.label_names)  # type: ignore[arg-type]
+    return data.checksum() == known.train_checksum
 
 
 def _cut_from(whole: MultiLabelData, checksum: str | None) -> bool:

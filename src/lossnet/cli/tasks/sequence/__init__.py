@@ -202,8 +202,9 @@ class Sequences:
     # Model folders, and data for a model -----------------------------------------------------
 
     def data_facts(self, splits: Any, args: argparse.Namespace) -> dict[str, Any]:
-        """Which column was which."""
-        return {"layout": splits.layout.facts()}
+        """Which column was which, and what was trained on."""
+        sentences = replace(splits.train, documents=None).checksum()
+        return {"layout": splits.layout.facts(), "train_sentences": sentences}
 
     def known(self, model: Any, facts: Mapping[str, Any] | None) -> Known:
         """Tags, and the columns of the files."""
@@ -214,7 +215,8 @@ class Sequences:
         if facts is None:
             return Known(model.tags_, columns, Layout(columns=tuple(columns)))
         layout = Layout.from_facts(facts["layout"])
-        return Known(model.tags_, columns, layout, facts["train_checksum"])
+        told = (facts["train_checksum"], facts["train_sentences"], facts["source"])
+        return Known(model.tags_, columns, layout, *told)
 
     def load_labelled(self, args: argparse.Namespace, known: Known) -> Rows:
         """Tagged sentences."""

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lossnet.cli.tasks.base import Rows, once, part_of
+from lossnet.cli.tasks.base import Rows, once, part_of, same_source, trained_on
 from lossnet.cli.tasks.sequence.layout import Layout, open_files, read, read_parts
 from lossnet.cli.tasks.sequence.parts import unseen_tags
 from lossnet.cli.tasks.sequence.text import Known, Sentences, is_text, read_text
@@ -38,6 +38,14 @@ def load_labelled(args: argparse.Namespace, known: Known) -> Rows:
         data = part_of(read_parts(files, layout).parts(), split, args.data, "sentences")
     data = for_model(data, known, args.data)
     notes = [*data.notes, *unseen_tags(data, set(known.tags))]
+    notes += trained_on(
+        "sentences",
+        split,
+        same=replace(data, documents=None).checksum() == known.train_sentences,
+        given=same_source(known.source, args.data),
+        part=_is_own(files, layout, known),
+        divided=not files.path.is_dir(),
+    )
     if args.strict and _is_iob1(data):
         notes.append(
             "the tags are IOB1, and --strict counts spans that follow IOB2 alone: add --scheme IOB2"
@@ -119,15 +127,15 @@ def _listed(layout: Layout) -> str:
 
 
 def _own_split(files: SequenceFiles, layout: Layout, known: Known) -> str:
-    from lossnet.data.sequence_folders import split_sentences
+    return "test" if files.path.is_dir() or _is_own(files, layout, known) else "all"
 
-    if files.path.is_dir():
-        return "test"
-    if known.train_checksum is None:
-        return "all"
-    whole = layout.kept(read(files, layout))
-    own = len(whole) >= 3 and split_sentences(whole).train.checksum() == known.train_checksum
-    return "test" if own else "all"
+
+def _is_own(files: SequenceFiles, layout: Layout, known: Known) -> bool:
+    """Whether the model was trained on the training part of these files."""
+    if known.train_checksum is None or len(read(files, layout)) < 3:
+        return False
+    train = layout.kept(read_parts(files, layout).train)
+    return train.checksum() == known.train_checksum
 
 
 def _is_iob1(data: SequenceData) -> bool:

@@ -27,12 +27,16 @@ class Known:
         columns: the columns it reads beside the words, and the values each had in training.
         layout: the columns of the files it was trained on.
         train_checksum: of the training part; None where the model was saved without.
+        train_sentences: the same without the numbers of documents.
+        source: the data that training was given.
     """
 
     tags: list[str]
     columns: Mapping[str, Collection[str]]
     layout: Layout
     train_checksum: str | None = None
+    train_sentences: str | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True)
