@@ -25,7 +25,7 @@ from lossnet.recipes import build
 from lossnet.spaces import Binary
 from lossnet.terms import CrossEntropy, Weighted
 from lossnet.training import Arrays, Trainer
-from lossnet.training.step import build_optimiser
+from lossnet.training.own_loop import torch_optimizer
 
 # Optimizers -------------------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ def test_ones_own_optimizer_does_as_step_does(name) -> None:
     params = {"energy_steps": 1, "energy_lr": 0.01}
     ours, own = (LearnedLoss(make_energy(), name, method_params=params) for _ in range(2))
     settings = ours.method.phases[0].updates[0].optimiser
-    optimizer = build_optimiser(list(own.energy.parameters()), settings)
+    optimizer = torch_optimizer(list(own.energy.parameters()), settings)
     for _ in range(3):
         value = ours.step(x, logits, y)
         loss = own.energy_loss(x, logits, y)
@@ -245,7 +245,7 @@ def test_a_users_loop_gets_the_trainers_weights(name) -> None:
     model = seeded(make_model, 1)
     criterion = LearnedLoss(make_energy(2), method, seed=7)
     (settings,) = (u.optimiser for u in method.phases[0].updates if u.trains == "task")
-    optimiser = build_optimiser(list(model.parameters()), settings)
+    optimiser = torch_optimizer(list(model.parameters()), settings)
     streams = Streams(7, ["task"])
     order = torch.Generator().manual_seed(stream_seed(7, "order"))
     torch.set_flush_denormal(True)  # as the Trainer does

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.costs import ByReward, Cost
+from lossnet.devices import generator_on, rng_state, set_rng_state
 from lossnet.errors import SettingError
 from lossnet.nets.base import Derived
 from lossnet.spaces import Space
@@ -35,27 +36,26 @@ class Batch:
 class Streams:
     """One random stream a net, so that running one net never moves another's dropout masks.
 
-    ``F.dropout`` draws from torch's global generator; around each pass that generator's state
-    is exchanged for the net's own.
+    ``F.dropout`` draws from the global generator of the nets' device; around each pass that
+    generator's state is exchanged for the net's own.
     """
 
-    def __init__(self, seed: int, names: Iterable[str]) -> None:
-        self.states: dict[str, Tensor] = {}
-        for name in names:
-            generator = torch.Generator()
-            generator.manual_seed(stream_seed(seed, name))
-            self.states[name] = generator.get_state()
+    def __init__(self, seed: int, names: Iterable[str], device: torch.device | str = "cpu") -> None:
+        self.device = torch.device(device)
+        self.states = {
+            name: generator_on(self.device, stream_seed(seed, name)).get_state() for name in names
+        }
 
     @contextmanager
     def of(self, name: str) -> Iterator[None]:
-        """Run with the stream of ``name`` as torch's global generator."""
-        outside = torch.get_rng_state()
-        torch.set_rng_state(self.states[name])
+        """Run with the stream of ``name`` as the device's global generator."""
+        outside = rng_state(self.device)
+        set_rng_state(self.device, self.states[name])
         try:
             yield
         finally:
-            self.states[name] = torch.get_rng_state()
-            torch.set_rng_state(outside)
+            self.states[name] = rng_state(self.device)
+            set_rng_state(self.device, outside)
 
 
 def stream_seed(seed: int, name: str) -> int:

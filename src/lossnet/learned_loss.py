@@ -10,13 +10,22 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.context import Batch, Context, Streams, stream_seed
+from lossnet.devices import device_of, generator_on
 from lossnet.energies.base import Energy
 from lossnet.errors import SettingError
 from lossnet.method import Method
 from lossnet.recipes import build
 from lossnet.spaces import Binary, Space, as_target
-from lossnet.training.own_loop import detached, fixed, modes_kept, replayed, split_updates
-from lossnet.training.step import OptimizerFactory, average_gradients, build_optimiser, trainable
+from lossnet.training.own_loop import (
+    OptimizerFactory,
+    detached,
+    fixed,
+    modes_kept,
+    replayed,
+    split_updates,
+    torch_optimizer,
+)
+from lossnet.training.step import average_gradients, trainable
 from lossnet.training.step import step as take_step
 
 
@@ -83,11 +92,12 @@ class LearnedLoss(nn.Module):
         if frozen:
             energy.requires_grad_(False)
             self._update = None
-        self._streams, self._generator = _random_sources(seed)
+        self._seed = seed
+        self._start_streams(device_of([energy]))
         self._trained = trainable(energy, "energy") if self._update else []
         self.optimizer: torch.optim.Optimizer | None = None
         if self._update:
-            self.optimizer = build_optimiser(self._trained, self._update.optimiser, optimizer)
+            self.optimizer = torch_optimizer(self._trained, self._update.optimiser, optimizer)
         self.last_energy_loss: float | None = None
 
     def forward(self, x: Any, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -144,6 +154,7 @@ class LearnedLoss(nn.Module):
         """What a resumed loop needs besides the weights: optimizer and random streams."""
         return {
             "optimizer": self.optimizer and self.optimizer.state_dict(),
+            "device": str(self._streams.device),
             "streams": dict(self._streams.states),
             "proposals": self._generator.get_state(),
         }
@@ -157,12 +168,21 @@ class LearnedLoss(nn.Module):
             )
         if self.optimizer:
             self.optimizer.load_state_dict(state["optimizer"])
-        self._streams.states = {key: value.cpu() for key, value in state["streams"].items()}
-        self._generator.set_state(state["proposals"].cpu())
+        # Other devices have other generators: there, the streams start anew.
+        if torch.device(state["device"]).type == self._streams.device.type:
+            self._streams.states = {key: value.cpu() for key, value in state["streams"].items()}
+            self._generator.set_state(state["proposals"].cpu())
+
+    def _start_streams(self, device: torch.device) -> None:
+        """The loss-net's own stream (its dropout), and the generator of its candidates."""
+        self._streams = Streams(self._seed, ["energy"], device)
+        self._generator = generator_on(device, stream_seed(self._seed, "proposals"))
 
     @contextmanager
     def _computing(self, logits: Tensor) -> Iterator[None]:
         """In the energy's own precision, whatever autocast says; its modes are put back."""
+        if logits.device != self._streams.device:
+            self._start_streams(logits.device)
         with torch.autocast(logits.device.type, enabled=False), modes_kept(self.energy):
             yield
 
@@ -184,9 +204,3 @@ class LearnedLoss(nn.Module):
             streams=self._streams,
             given={"task": logits.to(dtype)},
         )
-
-
-def _random_sources(seed: int) -> tuple[Streams, torch.Generator]:
-    """The loss-net's own stream (its dropout), and the generator of its candidates."""
-    generator = torch.Generator().manual_seed(stream_seed(seed, "proposals"))
-    return Streams(seed, ["energy"]), generator

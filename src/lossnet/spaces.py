@@ -192,7 +192,8 @@ class Binary:
 
     def enumerate(self, shape: tuple[int, ...]) -> Tensor:
         size = int(torch.Size(shape).numel())
-        states = torch.arange(2**size).unsqueeze(1) >> torch.arange(size - 1, -1, -1)
+        number = torch.arange(2**size, device="cpu").unsqueeze(1)
+        states = number >> torch.arange(size - 1, -1, -1, device="cpu")
         return (states & 1).bool().reshape(-1, *shape)
 
 
@@ -256,5 +257,5 @@ class Categorical:
     def enumerate(self, shape: tuple[int, ...]) -> Tensor:
         *positions, classes = shape
         count = int(torch.Size(positions).numel())
-        picks = torch.tensor(list(itertools.product(range(classes), repeat=count)))
+        picks = torch.tensor(list(itertools.product(range(classes), repeat=count)), device="cpu")
         return F.one_hot(picks, classes).bool().reshape(-1, *shape)

@@ -110,12 +110,12 @@ def test_lowered_learning_rates_are_resumed(tmp_path) -> None:
     scores = [0.5, 0.4, 0.4, 0.6, 0.1]
     whole = trainer_with(iter(scores), [Checkpoint(path, SETTINGS, seconds=0.0), Copies(path)])
     whole.run()
-    assert whole.optimisers[0].param_groups[0]["lr"] == 0.05 / 8
+    assert whole.optimisers[0].lr == 0.05 / 8
     for number, copy in enumerate(whole.callbacks[1].copies):
         resumed = trainer_with(iter(scores[number + 1 :]), [])
         resume(copy, resumed, SETTINGS)
         resumed.run()
-        assert resumed.optimisers[0].param_groups[0]["lr"] == 0.05 / 8
+        assert resumed.optimisers[0].lr == 0.05 / 8
         assert same(weights(resumed)["task"], weights(whole)["task"])
 
 
@@ -126,7 +126,7 @@ def test_optimisers_are_resumed_in_their_weights_layout(tmp_path) -> None:
         trainer = trainer_of("nce-energy")
         trainer._start_phase()
         with torch.no_grad():
-            for weight in trainer.optimisers[0].param_groups[0]["params"]:
+            for weight in trainer.optimisers[0].parameters:
                 if weight.ndim == 2:
                     weight.set_(weight.t().contiguous().t())
         return trainer
@@ -140,10 +140,11 @@ def test_optimisers_are_resumed_in_their_weights_layout(tmp_path) -> None:
     second.optimisers = trainer().optimisers
     resume(path, second, SETTINGS)
     for before, after in zip(first.optimisers, second.optimisers, strict=True):
-        for old, new in zip(before.state.items(), after.state.items(), strict=True):
-            for key, value in new[1].items():
-                assert torch.equal(value, old[1][key])
-                assert value.ndim == 0 or value.stride() == new[0].stride()
+        for weight, old, new in zip(after.parameters, before.slots, after.slots, strict=True):
+            assert new.keys() == old.keys()
+            for key, value in new.items():
+                assert torch.equal(value, old[key])
+                assert value.ndim == 0 or value.stride() == weight.stride()
 
 
 @pytest.mark.parametrize("name", ["nce-energy", "infnet"])

@@ -32,7 +32,7 @@ class Recorder:
 
     def on_epoch(self, trainer) -> None:
         self.weights.append(weights(trainer))
-        self.rates.append([o.param_groups[0]["lr"] for o in trainer.optimisers])
+        self.rates.append([o.lr for o in trainer.optimisers])
 
     def on_end(self, trainer) -> None:
         self.ended += 1

@@ -69,7 +69,7 @@ class TagLanguageModel(Energy):
     def _next(self, words: Tensor | None, y: Tensor) -> Tensor:
         """Logits of the tag at every position and after the last, ``(K B, T + 1, C + 1)``."""
         k, batch, _, tags = y.shape
-        start = nn.functional.one_hot(torch.tensor(tags), tags + 1).to(y).expand(k * batch, 1, -1)
+        start = nn.functional.pad(y.new_ones(1), (tags, 0)).expand(k * batch, 1, -1)
         read = torch.cat([start, nn.functional.pad(y.flatten(0, 1), (0, 1))], 1)
         if words is not None:
             before = nn.functional.pad(words, (0, 0, 1, 0))

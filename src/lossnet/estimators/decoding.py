@@ -26,7 +26,7 @@ def decoder(
     if rules is None:
         return lambda context: output(context).argmax(-1)
     follows, begins, ends = (
-        torch.from_numpy(~allowed) * _FORBIDDEN
+        torch.as_tensor(~allowed, device="cpu") * _FORBIDDEN
         for allowed in (rules.follows, rules.begins, rules.ends)
     )
 

@@ -290,13 +290,14 @@ class ImageSegmenter(LossnetEstimator):
         """Images ``(n, channels, H, W)`` and targets ``(n, H, W)`` or ``(n, H, W, C)``."""
         values = data.floats()
         values = values if self.standardiser_ is None else self.standardiser_(values)
-        images = torch.from_numpy(np.ascontiguousarray(values.transpose(0, 3, 1, 2)))
+        values = np.ascontiguousarray(values.transpose(0, 3, 1, 2))
+        images = torch.as_tensor(values, device=self.device)
         if data.masks is None:
-            return images.to(self.device), None
-        targets = torch.from_numpy(data.masks)
+            return images, None
+        targets = torch.as_tensor(data.masks, device=self.device)
         if len(self.classes_) > 2:
             targets = F.one_hot(targets, len(self.classes_))
-        return images.to(self.device), targets.to(images.dtype).to(self.device)
+        return images, targets.to(images.dtype)
 
     def _random(self, data: ImageData) -> RandomCrops:
         images, targets = self._tensors(data)

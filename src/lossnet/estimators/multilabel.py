@@ -310,7 +310,7 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
 
     def _try_nets(self, data: Arrays) -> None:
         """Try the nets that a user's function made on a few rows."""
-        x = data.batch(torch.arange(min(2, len(data)))).x
+        x = data.batch(slice(2)).x
         for name, net in self.nets_.items():
             own = name not in self.method_.derived and getattr(self, self._factory_of(name))
             if own:

@@ -228,11 +228,11 @@ def collate(coded: Sequence[Coded], device: str | torch.device = "cpu") -> Token
             columns[name][row, : len(sentence)] = values
         if sentence.chars is not None:
             chars[row, : len(sentence), : sentence.chars.shape[1]] = sentence.chars
-    tensors = {name: torch.from_numpy(values).to(device) for name, values in columns.items()}
+    tensors = {name: torch.as_tensor(values, device=device) for name, values in columns.items()}
     return Tokens(
-        torch.from_numpy(words).to(device),
-        torch.from_numpy(mask).to(device),
-        torch.from_numpy(chars).to(device) if width else None,
+        torch.as_tensor(words, device=device),
+        torch.as_tensor(mask, device=device),
+        torch.as_tensor(chars, device=device) if width else None,
         tensors,
     )
 

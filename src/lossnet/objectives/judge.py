@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from lossnet.context import Context
@@ -93,4 +92,4 @@ class Judge:
             value = weighted.term(context, prediction)
             value = value if weighted.weight == 1 else weighted.weight * value
             total = value if total is None else total + value
-        return torch.zeros(()) if total is None else total
+        return prediction.y.new_zeros(()) if total is None else total

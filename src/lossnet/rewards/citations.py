@@ -82,10 +82,10 @@ class CitationReward:
 def _votes(tokens: tuple[str, ...], tags: tuple[str, ...]) -> Tensor:
     """All rules' votes, and whether a token belongs with the one before, ``(T, C + 1)``."""
     citation = Citation.of(list(tokens))
-    votes = torch.zeros(len(tokens), len(tags) + 1)
+    votes = torch.zeros(len(tokens), len(tags) + 1, device="cpu")
     for rule, weight in RULES.items():
         for start, stop, fields in rule(citation):
             for field in fields:
                 votes[start:stop, tags.index(field)] += weight
-    votes[:, -1] = torch.tensor(joined(list(tokens)))
+    votes[:, -1] = torch.tensor(joined(list(tokens)), device="cpu")
     return votes

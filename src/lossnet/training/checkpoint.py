@@ -20,7 +20,6 @@ from lossnet.errors import DataError, TrainingError
 from lossnet.files import write_whole
 from lossnet.model_folder import check_form
 from lossnet.training.loop import Trainer
-from lossnet.training.step import laid_out
 
 _STATE = {
     "settings": {str: object},
@@ -82,15 +81,16 @@ def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, A
     for name, weights in trainer.best_weights.items():
         tensors |= {f"best/{name}/{key}": value for key, value in weights.items()}
     for number, optimiser in enumerate(trainer.optimisers):
-        for index, slots in optimiser.state_dict()["state"].items():
+        for index, slots in optimiser.state_dict()["slots"].items():
             tensors |= {f"optimiser/{number}/{index}/{key}": v for key, v in slots.items()}
     state = {
         "settings": dict(settings),
+        "device": trainer.device.type,
         "phase": trainer.phase_index,
         "epoch": trainer.epoch,
         "best": trainer.best,
         "epochs_since_best": trainer.epochs_since_best,
-        "lr": [optimiser.param_groups[0]["lr"] for optimiser in trainer.optimisers],
+        "lr": [optimiser.lr for optimiser in trainer.optimisers],
         "history": trainer.history,
     }
     contiguous = {key: value.detach().clone().contiguous() for key, value in tensors.items()}
@@ -139,9 +139,13 @@ def _restore(trainer: Trainer, tensors: Mapping[str, Tensor], state: Mapping[str
     trainer.history = state["history"]
     trainer.order.set_state(tensors["random/order"])
     trainer.order_beside.set_state(tensors["random/order beside"])
-    trainer.generator.set_state(tensors["random/proposals"])
+    # Other devices have other generators: there, candidates and dropout start their streams anew.
+    same_device = state["device"] == trainer.device.type
+    if same_device:
+        trainer.generator.set_state(tensors["random/proposals"])
     for name, net in trainer.nets.items():
-        trainer.streams.states[name] = tensors[f"random/net/{name}"]
+        if same_device:
+            trainer.streams.states[name] = tensors[f"random/net/{name}"]
         net.load_state_dict(_below(tensors, f"net/{name}/"))
         if best := _below(tensors, f"best/{name}/"):
             trainer.best_weights[name] = best
@@ -150,17 +154,7 @@ def _restore(trainer: Trainer, tensors: Mapping[str, Tensor], state: Mapping[str
         for key, value in _below(tensors, f"optimiser/{number}/").items():
             index, slot = key.split("/")
             slots.setdefault(int(index), {})[slot] = value
-        group = {**optimiser.state_dict()["param_groups"][0], "lr": state["lr"][number]}
-        optimiser.load_state_dict({"state": slots, "param_groups": [group]})
-        _lay_out(optimiser)
-
-
-def _lay_out(optimiser: torch.optim.Optimizer) -> None:
-    """Give every slot its weight's layout, which a file does not keep."""
-    for weight, slots in optimiser.state.items():
-        for key, value in slots.items():
-            if value.shape == weight.shape:
-                slots[key] = laid_out(value, weight)
+        optimiser.load_state_dict({"lr": state["lr"][number], "slots": slots})
 
 
 def _read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

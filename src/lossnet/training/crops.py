@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from lossnet.context import Batch
-from lossnet.training.source import in_order
+from lossnet.training.source import in_order, random_order
 
 Size = tuple[int, int]
 
@@ -59,13 +59,13 @@ class RandomCrops:
     def _unmoved(self, rows: slice) -> Tensor:
         """The crops of the upper left corner, not mirrored."""
         down, right = self._places
-        images = torch.arange(len(self))[rows] % len(self._images)
+        images = torch.arange(len(self), device="cpu")[rows] % len(self._images)
         return images * (down * right * self._flips)
 
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
-        order = torch.randperm(len(self), generator=generator) % len(self._images)
+        order = random_order(len(self), generator) % len(self._images)
         views = self._places[0] * self._places[1] * self._flips
-        drawn = torch.randint(views, (len(self),), generator=generator)
+        drawn = torch.randint(views, (len(self),), generator=generator, device=order.device)
         return (order * views + drawn).split(size)
 
     def once(self, size: int) -> Sequence[slice]:
@@ -105,7 +105,7 @@ class FixedCrops:
         return _cut(self._images, self._targets, views, self._crop)
 
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
-        return torch.randperm(len(self), generator=generator).split(size)
+        return random_order(len(self), generator).split(size)
 
     def once(self, size: int) -> Sequence[slice]:
         return in_order(len(self), size)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.context import Context, Streams, stream_seed
+from lossnet.devices import device_of, generator_on
 from lossnet.errors import SettingError, TrainingError
 from lossnet.method import Method, Phase, Update
 from lossnet.proposals.base import Proposal
@@ -95,8 +96,9 @@ class Trainer:
         self.batch_size, self.max_epochs, self.patience = batch_size, max_epochs, patience
         self.seed = seed
         self.callbacks = list(callbacks)
-        self.generator = torch.Generator().manual_seed(stream_seed(seed, "proposals"))
-        self.streams = Streams(seed, nets)
+        self.device = device_of(nets.values())
+        self.generator = generator_on(self.device, stream_seed(seed, "proposals"))
+        self.streams = Streams(seed, nets, self.device)
         self.history: list[dict[str, Any]] = []
         self.phase_index = 0
         self._start_phase()
@@ -134,8 +136,8 @@ class Trainer:
     def _start_phase(self) -> None:
         # Every phase sees the same order of rows: what a net is given then depends on its own
         # phase alone, and a task-net trained after a loss-net starts as one trained by itself.
-        self.order = torch.Generator().manual_seed(stream_seed(self.seed, "order"))
-        self.order_beside = torch.Generator().manual_seed(stream_seed(self.seed, "order beside"))
+        self.order = generator_on("cpu", stream_seed(self.seed, "order"))
+        self.order_beside = generator_on("cpu", stream_seed(self.seed, "order beside"))
         self.epoch = 0
         self.best: float | None = None
         self.best_weights: dict[str, dict[str, Tensor]] = {}
@@ -261,8 +263,7 @@ class Trainer:
         for update, optimiser in zip(self.phase.updates, self.optimisers, strict=True):
             plateau = update.optimiser.plateau
             if plateau and self.epochs_since_best % plateau == 0:
-                for group in optimiser.param_groups:
-                    group["lr"] *= 0.5
+                optimiser.lr *= 0.5
 
     def _validation_loss(self, update: Update) -> float:
         assert self.validation is not None

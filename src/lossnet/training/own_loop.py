@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,8 +10,31 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.errors import SettingError
-from lossnet.method import Method, Update
+from lossnet.method import Method, Optimiser, Update
 from lossnet.objectives import Judge
+
+OptimizerFactory = Callable[[Sequence[Tensor]], torch.optim.Optimizer]
+
+
+def torch_optimizer(
+    parameters: Sequence[Tensor], settings: Optimiser, factory: OptimizerFactory | None = None
+) -> torch.optim.Optimizer:
+    """What ``factory`` builds, or AdamW, fused: one of torch's own, for schedulers."""
+    if factory is not None:
+        built = factory(parameters) if callable(factory) else factory
+        if not callable(factory) or not isinstance(built, torch.optim.Optimizer):
+            raise SettingError(
+                "optimizer must be a function of parameters that returns a torch optimizer, such "
+                f"as functools.partial(torch.optim.SGD, lr=0.1), got {type(built).__name__}"
+            )
+        return built
+    return torch.optim.AdamW(
+        parameters,
+        lr=settings.lr,
+        betas=(settings.beta1, 0.999),
+        weight_decay=settings.weight_decay,
+        fused=True,
+    )
 
 
 @contextmanager

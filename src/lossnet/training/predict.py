@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.context import Context
+from lossnet.devices import device_of, generator_on
 from lossnet.errors import SettingError
 from lossnet.proposals.base import Proposal
 from lossnet.proposals.gbi import GBI
@@ -106,10 +107,11 @@ def each_batch(
     seed: int = 0,
 ) -> Iterator[tuple[Tensor | slice, Tensor]]:
     """The rows of every batch and ``function`` of it, with frozen nets."""
+    device = device_of(nets.values())
     with torch.no_grad():
         for rows in source.once(batch_size):
             # The same noise for all rows of all batches: no prediction depends on other rows.
-            generator = torch.Generator().manual_seed(seed)
+            generator = generator_on(device, seed)
             batch = source.batch(rows)
             yield (
                 rows,

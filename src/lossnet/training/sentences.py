@@ -12,6 +12,7 @@ from torch import Tensor
 
 from lossnet.context import Batch
 from lossnet.nets.tokens import Tokens
+from lossnet.training.source import random_order
 
 #: Batches are cut from so many batches' worth of sentences at a time, sorted by length.
 _POOL = 20
@@ -45,7 +46,7 @@ class SentenceSource:
     ) -> None:
         self._sentences, self._collate = sentences, collate
         self._targets, self._tags, self._reward = targets, tags, reward
-        self._lengths = torch.tensor([len(sentence) for sentence in sentences])
+        self._lengths = torch.tensor([len(sentence) for sentence in sentences], device="cpu")
 
     def __len__(self) -> int:
         return len(self._sentences)
@@ -56,22 +57,22 @@ class SentenceSource:
         if self._targets is None:
             reward = None if self._reward is None else self._reward(numbers, x.mask)
             return Batch(x, None, x.mask, reward)
-        target = torch.zeros(x.mask.shape, dtype=torch.long)
+        target = np.zeros(x.mask.shape, dtype=np.int64)
         for row, number in enumerate(numbers):
             tags = self._targets[number]
-            target[row, : len(tags)] = torch.from_numpy(tags)
-        one_hot = F.one_hot(target, self._tags).to(torch.get_default_dtype())
-        return Batch(x, (one_hot * x.mask.cpu().unsqueeze(-1)).to(x.mask.device), x.mask)
+            target[row, : len(tags)] = tags
+        one_hot = F.one_hot(torch.as_tensor(target, device=x.mask.device), self._tags)
+        return Batch(x, one_hot.to(torch.get_default_dtype()) * x.mask.unsqueeze(-1), x.mask)
 
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
-        order = torch.randperm(len(self), generator=generator)
+        order = random_order(len(self), generator)
         batches: list[Tensor] = []
         for pool in order.split(_POOL * size):
             batches += self._ranked(pool, size)
-        return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
+        return [batches[i] for i in random_order(len(batches), generator).tolist()]
 
     def once(self, size: int) -> Sequence[Tensor]:
-        return self._ranked(torch.arange(len(self)), size)
+        return self._ranked(torch.arange(len(self), device="cpu"), size)
 
     def _ranked(self, rows: Tensor, size: int) -> list[Tensor]:
         """The rows in batches of that size at most, from the shortest sentences to the longest."""

@@ -22,7 +22,7 @@ class Source(Protocol):
     def __len__(self) -> int: ...
 
     def batch(self, rows: Tensor | slice) -> Batch:
-        """The batch of these rows: their numbers, or a slice of rows in order."""
+        """The batch of these rows: their numbers, on any device, or a slice of rows in order."""
         ...
 
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
@@ -69,12 +69,14 @@ class Arrays:
             self._x = self._tensor(X.toarray() if hasattr(X, "toarray") else X)
         self._y: Tensor | None = None
         if Y is not None:
-            self._y = torch.as_tensor(np.ascontiguousarray(Y, dtype=np.float32)).to(self._device)
+            self._y = self._placed(Y)
 
     def __len__(self) -> int:
         return int(self._n)
 
     def batch(self, rows: Tensor | slice) -> Batch:
+        if isinstance(rows, Tensor):
+            rows = rows.to(self._device)
         if self._csr is not None:
             chosen = rows if isinstance(rows, slice) else rows.cpu().numpy()
             x = self._tensor(self._csr[chosen].toarray())
@@ -95,13 +97,21 @@ class Arrays:
     def _tensor(self, X: np.ndarray) -> Tensor:
         """Dense rows as the nets see them."""
         X = X if self._transform is None else self._transform(X)
-        return torch.as_tensor(np.ascontiguousarray(X, dtype=np.float32)).to(self._device)
+        return self._placed(X)
+
+    def _placed(self, values: np.ndarray) -> Tensor:
+        return torch.as_tensor(np.ascontiguousarray(values, dtype=np.float32), device=self._device)
 
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
-        return torch.randperm(len(self), generator=generator).split(size)
+        return random_order(len(self), generator).split(size)
 
     def once(self, size: int) -> Sequence[slice]:
         return in_order(len(self), size)
+
+
+def random_order(rows: int, generator: torch.Generator) -> Tensor:
+    """The numbers of so many rows in random order, on the generator's device."""
+    return torch.randperm(rows, generator=generator, device=generator.device)
 
 
 def in_order(rows: int, size: int) -> list[slice]:

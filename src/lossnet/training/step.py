@@ -13,8 +13,7 @@ from lossnet.context import Context
 from lossnet.errors import SettingError, TrainingError
 from lossnet.gradients.solvers import SolverError
 from lossnet.method import Optimiser, Update
-
-OptimizerFactory = Callable[[Sequence[Tensor]], torch.optim.Optimizer]
+from lossnet.training.adamw import AdamW, laid_out
 
 
 def trainable(net: nn.Module, name: str) -> list[nn.Parameter]:
@@ -30,31 +29,20 @@ def parameters_of(update: Update, nets: Mapping[str, nn.Module]) -> list[nn.Para
     return [p for name in update.trained for p in trainable(nets[name], name)]
 
 
-def build_optimiser(
-    parameters: Sequence[Tensor], settings: Optimiser, factory: OptimizerFactory | None = None
-) -> torch.optim.Optimizer:
-    """What ``factory`` builds, or AdamW, fused: a default one costs more than a small network."""
-    if factory is not None:
-        built = factory(parameters) if callable(factory) else factory
-        if not callable(factory) or not isinstance(built, torch.optim.Optimizer):
-            raise SettingError(
-                "optimizer must be a function of parameters that returns a torch optimizer, such "
-                f"as functools.partial(torch.optim.SGD, lr=0.1), got {type(built).__name__}"
-            )
-        return built
-    return torch.optim.AdamW(
+def build_optimiser(parameters: Sequence[Tensor], settings: Optimiser) -> AdamW:
+    """AdamW with these settings."""
+    return AdamW(
         parameters,
         lr=settings.lr,
         betas=(settings.beta1, 0.999),
         weight_decay=settings.weight_decay,
-        fused=True,
     )
 
 
 def step(
     update: Update,
     context: Context,
-    optimiser: torch.optim.Optimizer,
+    optimiser: AdamW | torch.optim.Optimizer,
     parameters: Sequence[Tensor],
     *,
     where: str = "",
@@ -91,17 +79,6 @@ def step(
     optimiser.step()
     context.updated(update.trained)
     return measures
-
-
-def laid_out(values: Tensor, like: Tensor) -> Tensor:
-    """A weight's gradient, or a slot of its optimiser, in the weight's memory layout.
-
-    Fused AdamW goes through all of them as they lie in memory: of a channels-last weight and a
-    gradient that is not, it would pair other entries.
-    """
-    if values.stride() == like.stride():
-        return values
-    return torch.empty_like(like, requires_grad=False).copy_(values)
 
 
 def average_gradients(parameters: Sequence[Tensor]) -> None:

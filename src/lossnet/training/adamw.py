@@ -1,0 +1,97 @@
+"""AdamW by torch's fused kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class AdamW:
+    """``torch.optim.AdamW(fused=True)``, bit for bit, for one group of parameters.
+
+    torch's own class imports ``torch._dynamo`` when it is built, which takes longer than many a
+    fit, and looks for compilers and hooks at every step.
+
+    Args:
+        parameters: what it changes; those without a ``grad`` are left alone.
+        lr: learning rate.
+        betas: decay of the two moments.
+        weight_decay: decoupled weight decay.
+
+    Attributes:
+        lr: learning rate of the next step.
+        slots: for each parameter its ``step``, ``exp_avg`` and ``exp_avg_sq``; empty before its
+            first step.
+    """
+
+    def __init__(
+        self,
+        parameters: Sequence[Tensor],
+        *,
+        lr: float,
+        betas: tuple[float, float] = (0.9, 0.999),
+        weight_decay: float = 0.0,
+    ) -> None:
+        self.parameters = list(parameters)
+        self.lr, self.betas, self.weight_decay = lr, betas, weight_decay
+        self.slots: list[dict[str, Tensor]] = [{} for _ in self.parameters]
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Change the parameters by their ``grad``."""
+        pairs = zip(self.parameters, self.slots, strict=True)
+        moved = [(p, slots or _start(p, slots)) for p, slots in pairs if p.grad is not None]
+        if not moved:
+            return
+        steps = [slots["step"] for _, slots in moved]
+        torch._foreach_add_(steps, 1)
+        torch._fused_adamw_(
+            [parameter for parameter, _ in moved],
+            [parameter.grad for parameter, _ in moved if parameter.grad is not None],
+            [slots["exp_avg"] for _, slots in moved],
+            [slots["exp_avg_sq"] for _, slots in moved],
+            [],
+            steps,
+            lr=self.lr,
+            beta1=self.betas[0],
+            beta2=self.betas[1],
+            weight_decay=self.weight_decay,
+            eps=1e-8,
+            amsgrad=False,
+            maximize=False,
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """The learning rate, and the slots by the parameter's number."""
+        slots = {number: dict(own) for number, own in enumerate(self.slots) if own}
+        return {"lr": self.lr, "slots": slots}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where :meth:`state_dict` left off, with slots laid out as the parameters are."""
+        self.lr = state["lr"]
+        for number, (parameter, own) in enumerate(zip(self.parameters, self.slots, strict=True)):
+            own.clear()
+            for key, value in state["slots"].get(number, {}).items():
+                value = value.detach().to(parameter.device, copy=True)
+                own[key] = value if key == "step" else laid_out(value, parameter)
+
+
+def _start(parameter: Tensor, slots: dict[str, Tensor]) -> dict[str, Tensor]:
+    slots["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device)
+    for name in ("exp_avg", "exp_avg_sq"):
+        slots[name] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
+    return slots
+
+
+def laid_out(values: Tensor, like: Tensor) -> Tensor:
+    """A weight's gradient, or a slot of its optimiser, in the weight's memory layout.
+
+    Fused AdamW goes through all of them as they lie in memory: of a channels-last weight and a
+    gradient that is not, it would pair other entries.
+    """
+    if values.stride() == like.stride():
+        return values
+    return torch.empty_like(like, requires_grad=False).copy_(values)
