@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from lossnet.data.vectors import WordVectors
+from lossnet.devices import generator_on
 from lossnet.errors import DataError
 from lossnet.nets.tokens import Tokens
 
@@ -178,13 +179,13 @@ class TokenCoder:
     def table(self, vectors: WordVectors | None, width: int, seed: int) -> Tensor:
         """Word vectors to start from, ``(number, width)``: the pretrained ones, random others."""
         width = width if vectors is None else vectors.vectors.shape[1]
-        generator = torch.Generator().manual_seed(seed)
+        generator = generator_on("cpu", seed)
         spread = 0.1 if vectors is None else float(vectors.vectors.std())
-        start = spread * torch.randn(len(self.words) + 2, width, generator=generator)
+        start = spread * torch.randn(len(self.words) + 2, width, generator=generator, device="cpu")
         start[PADDING] = 0.0
         if vectors is not None:
             rows = [self.words[word] for word in vectors.words]
-            start[rows] = torch.from_numpy(vectors.vectors)
+            start[rows] = torch.as_tensor(vectors.vectors, device="cpu")
         return start
 
     def to_json(self) -> dict[str, Any]:

@@ -93,7 +93,9 @@ def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, A
         "lr": [optimiser.lr for optimiser in trainer.optimisers],
         "history": trainer.history,
     }
-    contiguous = {key: value.detach().clone().contiguous() for key, value in tensors.items()}
+    contiguous = {
+        key: value.detach().to("cpu", copy=True).contiguous() for key, value in tensors.items()
+    }
     text = json.dumps(state)
     metadata = {"state": text, "sha256": _checksum(contiguous, text)}
     write_whole(path, lambda temporary: _save(contiguous, temporary, metadata))
