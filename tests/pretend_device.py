@@ -31,6 +31,7 @@ from lossnet.estimators.networks import build_net
 DEVICE = torch.device("meta")
 _SOURCE = str(Path(lossnet.__file__).parent)
 _RealGenerator, _real_module = torch.Generator, torch.get_device_module
+_real_autocast = torch.autocast
 _TRANSFERS = {"aten::_to_copy", "aten::copy_"}
 
 
@@ -189,12 +190,21 @@ def pretend_device() -> Iterator[torch.device]:
     def device_module(device: Any) -> Any:
         return module if torch.device(device) == DEVICE else _real_module(device)
 
+    def autocast(device_type: str, **options: Any) -> Any:
+        return _real_autocast("cpu" if device_type == DEVICE.type else device_type, **options)
+
     with (
+        mock.patch.object(torch, "autocast", autocast),
         mock.patch.object(torch, "Generator", _MadeGenerator),
         mock.patch.object(torch, "from_numpy", from_numpy),
         mock.patch.object(torch, "get_device_module", device_module),
         kernels,
         _ExplicitDevices(),
     ):
-        yield DEVICE
-    Generator.made.clear()
+        # Else Module.double() would write the new values' shape and type alone.
+        torch.__future__.set_overwrite_module_params_on_conversion(True)
+        try:
+            yield DEVICE
+        finally:
+            torch.__future__.set_overwrite_module_params_on_conversion(False)
+            Generator.made.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -203,17 +204,19 @@ def test_a_nets_stream_leaves_the_devices_generator_alone(device) -> None:
 )
 def test_a_learned_loss_follows_its_energy(name, device) -> None:
     def criterion() -> LearnedLoss:
-        return LearnedLoss(_moved(make_nets(build(name)))["energy"], name)
+        energy = _moved(make_nets(build(name)))["energy"]
+        return LearnedLoss(energy, name, optimizer=partial(torch.optim.SGD, lr=0.1))
 
     batch = data().batch(slice(8))
     x, y = batch.x.to(device), batch.target.to(device)
     logits = torch.zeros(8, LABELS, device=device, requires_grad=True)
     first, second = criterion(), criterion()
+    first.step(x, logits, y)
     first(x, logits, y).backward()
     assert logits.grad.device == DEVICE
     second.load_state_dict(first.state_dict())
+    assert first.step(x, logits, y) == second.step(x, logits, y)
     assert torch.equal(first(x, logits, y), second(x, logits, y))
-    assert first.energy_loss == second.energy_loss
 
 
 def test_samples_are_drawn_on_the_device(device) -> None:
@@ -227,8 +230,7 @@ def test_samples_are_drawn_on_the_device(device) -> None:
 
 def test_a_learned_loss_draws_where_its_logits_are(device) -> None:
     """Also where the energy was moved after the criterion was made."""
-    criterion = LearnedLoss(make_nets(build("seal-nce"))["energy"], "seal-nce")
-    criterion.frozen, criterion._updates = True, []
+    criterion = LearnedLoss(make_nets(build("seal-nce"))["energy"], frozen=True)
     criterion.energy.to(device)
     zeros = torch.zeros(2, LABELS, device=device)
     criterion(torch.zeros(2, FEATURES, device=device), zeros, zeros)
