@@ -372,6 +372,25 @@ def test_images_scaled_otherwise_than_in_training(
     assert told not in lossnet("evaluate", segmenter, tmp_path / "a.npz").err
 
 
+def test_grey_values_of_12_bits_are_scaled_as_in_training(lossnet: Run, tmp_path: Path) -> None:
+    images, masks = discs(10, grey=True)
+    for folder, factor in (("bright", 16), ("dark", 1)):
+        for kind, arrays in (("images", images.astype(np.uint16) * factor), ("masks", masks)):
+            (tmp_path / folder / kind).mkdir(parents=True)
+            for number, array in enumerate(arrays):
+                image.fromarray(array).save(tmp_path / folder / kind / f"p{number}.png")
+    (tmp_path / "bright" / "README.txt").write_text("discs")
+    model = tmp_path / "model"
+    out = lossnet("train", tmp_path / "bright", "--out", model, *SMALL_IMAGES[:-1]).out
+    assert "note: grey values of more than 8 bits are scaled from 0 to 4095" in out
+    assert f"note: not read in {tmp_path / 'bright'}: README.txt" in out
+    for command in ("evaluate", "predict"):
+        more = ["--out", tmp_path / "masks"] if command == "predict" else []
+        result = lossnet(command, model, tmp_path / "dark", *more)
+        assert result.code == 0
+        assert "scaled from 0 to 4095" in result.err
+
+
 def test_one_pixel_images(lossnet: Run, tmp_path: Path, segmenter: Path) -> None:
     images, masks = discs(8)
     np.savez(tmp_path / "a.npz", images=images[:, :1, :1], masks=masks[:, 8:9, 8:9])
