@@ -274,7 +274,8 @@ def test_of_several_candidates_the_one_of_lowest_energy_is_predicted() -> None:
     outputs = predict(Samples(40), nets, Binary(), source)
     assert set(outputs.unique().tolist()) <= {0.0, 1.0}
     batch = source.batch(torch.arange(9))
-    context = Context(nets, Batch(batch.x), Binary(), generator=torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(0)
+    context = Context(nets, Batch(batch.x), Binary(), generator=generator, shared_noise=True)
     with torch.no_grad():
         y = Samples(40)(context).y
         best = context.energy(y).min(0).values
