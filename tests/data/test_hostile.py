@@ -84,7 +84,7 @@ def test_words_of_too_many_kinds_are_not_made_columns(write) -> None:
 
 
 def test_gzip_bombs_and_the_variable(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(limits, "SMALL", 2**20)
+    monkeypatch.setattr(limits, "SMALL", {"text": 2**20, "arrays": 2**20})
     path = tmp_path / "a.csv.gz"
     path.write_bytes(gzip.compress(b"a,label:y\n" + b"1,0\n" * 2_000_000, 9))
     with pytest.raises(DataError, match=r"expands to more than .* bytes.*LOSSNET_MAX_EXPANDED"):
@@ -162,7 +162,7 @@ def test_damaged_directories_encryption_and_bombs(tmp_path, monkeypatch, read) -
             with pytest.raises(DataError, match=r"a.npz (is not a whole|has|expands)"):
                 read(path)
     if read is not holds_images:
-        monkeypatch.setattr(limits, "SMALL", 2**20)
+        monkeypatch.setattr(limits, "SMALL", {"text": 2**20, "arrays": 2**20})
         archive(path, {"X.npy": bytes(8_000_000), "Y.npy": ONES})
         with pytest.raises(DataError, match=r"expands to more than 1,048,576 bytes"):
             read(path)

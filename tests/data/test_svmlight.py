@@ -82,8 +82,8 @@ def test_against_scikit_learn(tmp_path) -> None:
         ("1 3 2\n0 3:1\n", "line 2: feature 3, but the header announces 3"),
         ("1 3 2\n2 0:1\n", "line 2: label 2, but the labels are 0 to 1"),
         (" 1:1\n", "no row has a label"),
-        ("1 99999999999999999999:1\n", "is not feature:value"),
-        ("1 3 2\n0 99999999999999999999:1\n", "line 2: .9+:1. is not feature:value"),
+        ("1 99999999999999999999:1\n", "more than the 5000000 that can be read"),
+        ("1 3 2\n0 99999999999999999999:1\n", "line 2: feature 9+, but the header announces 3"),
         ("1 3 99999999\n0 1:1\n", "99999999 labels, more than"),
     ],
 )

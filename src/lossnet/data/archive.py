@@ -28,7 +28,7 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray[Any, Any]]:
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             members = archive.infolist()
-            check_expanded(path, sum(m.file_size for m in members), len(raw))
+            check_expanded(path, sum(m.file_size for m in members), len(raw), "arrays")
             return {_key(m.filename): _array(archive, m) for m in members}
     except DataError:
         raise

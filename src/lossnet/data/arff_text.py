@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from lossnet.data.limits import parse_int
 from lossnet.data.table import Attribute, Entries, Table
 from lossnet.data.text import read_lines
 from lossnet.errors import DataError
@@ -170,8 +169,8 @@ def _sparse(path: Path, rows: list[tuple[int, str]], width: int) -> Entries:
         counts.append(len(left))
     owner = np.repeat(np.arange(len(rows)), counts)
     try:
-        index = np.array(list(map(parse_int, columns)), dtype=np.int64)
-    except ValueError:
+        index = np.array(list(map(int, columns)), dtype=np.int64)
+    except (ValueError, OverflowError):
         bad = next(k for k, c in enumerate(columns) if not c.isdecimal() or len(c) > 18)
         where = f"{path}, line {rows[owner[bad]][0]}"
         raise DataError(f"{where}: {columns[bad]!r} is not an attribute's number") from None

@@ -13,8 +13,8 @@ VARIABLE = "LOSSNET_MAX_EXPANDED"
 MAX_EXPANDED = 4 * 2**30
 #: and to this many times its own size, which text and numbers hardly ever exceed,
 MAX_RATIO = 100
-#: unless the result is no larger than this anyway;
-SMALL = 128 * 2**20
+#: unless the result is no larger than this anyway (arrays, mostly zeros, pack best);
+SMALL = {"text": 32 * 2**20, "arrays": 128 * 2**20}
 #: a dense matrix made of a sparse file, or of words, may have this many cells.
 MAX_CELLS = 2**29
 #: Columns of features or labels.
@@ -24,9 +24,9 @@ MAX_DEPTH = 100
 _MAX_DIGITS = 18
 
 
-def check_expanded(path: str | Path, size: int, packed: int) -> None:
+def check_expanded(path: str | Path, size: int, packed: int, kind: str) -> None:
     """Raise where ``packed`` bytes of a file expand to ``size`` and that is too many."""
-    bound = _bound(min(MAX_EXPANDED, max(SMALL, MAX_RATIO * packed)))
+    bound = _bound(min(MAX_EXPANDED, max(SMALL[kind], MAX_RATIO * packed)))
     if size > bound:
         raise DataError(
             f"{path} expands to more than {bound:,} bytes; if the file is genuine, set {VARIABLE} "

@@ -129,7 +129,7 @@ def _row(rows: _Rows, number: int, text: str) -> None:
     ids: list[int] = []
     if tokens and not text[0].isspace() and ":" not in tokens[0]:
         try:
-            ids = [parse_int(t) for t in tokens.pop(0).split(",")]
+            ids = [int(t) for t in tokens.pop(0).split(",")]
         except ValueError:
             raise DataError(
                 f"{where}: {text.split()[0]!r} is not a list of label numbers (1,3)"
@@ -138,7 +138,7 @@ def _row(rows: _Rows, number: int, text: str) -> None:
         tokens.pop(0)
     try:
         pairs = [t.split(":") for t in tokens]
-        features = [parse_int(k) for k, _ in pairs]
+        features = [int(k) for k, _ in pairs]
         values = [float(v) for _, v in pairs]
     except ValueError:
         bad = next(t for t in tokens if not _is_pair(t))
@@ -159,7 +159,7 @@ def _row(rows: _Rows, number: int, text: str) -> None:
 def _is_pair(token: str) -> bool:
     left, colon, right = token.partition(":")
     try:
-        parse_int(left), float(right)
+        int(left), float(right)
     except ValueError:
         return False
     return bool(colon)

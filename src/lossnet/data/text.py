@@ -24,17 +24,15 @@ def read_bytes(path: str | Path) -> bytes:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
     if path.suffix.lower() != ".gz":
         return raw
-    chunks, size = [], 0
+    packed, expanded = io.BytesIO(raw), io.BytesIO()
     try:
-        packed = io.BytesIO(raw)
         with gzip.GzipFile(fileobj=packed) as stream:
             while chunk := stream.read(_CHUNK):
-                chunks.append(chunk)
-                size += len(chunk)
-                check_expanded(path, size, packed.tell())
+                expanded.write(chunk)
+                check_expanded(path, expanded.tell(), packed.tell(), "text")
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} is not a whole gzip file ({error}); fetch it again") from error
-    return b"".join(chunks)
+    return expanded.getvalue()
 
 
 def read_lines(path: str | Path) -> tuple[list[str], list[str]]:
