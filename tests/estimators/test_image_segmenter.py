@@ -456,5 +456,5 @@ def test_images_scaled_otherwise_are_told() -> None:
 
 
 def test_flip_is_a_truth_value() -> None:
-    with pytest.raises(SettingError, match="flip is 'no'; give True or False"):
+    with pytest.raises(SettingError, match="flip must be True or False, got 'no'"):
         segmenter("cross-entropy", flip="no").fit(TRAIN[2])

@@ -77,8 +77,8 @@ def test_words_have_a_weight_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"words_weight": -1.0}, "words_weight is -1.0; give 0 or more"),
-        ({"global_weight": float("nan")}, "global_weight is nan; give 0 or more"),
+        ({"words_weight": -1.0}, "words_weight must be a number of at least 0, got -1.0"),
+        ({"global_weight": float("nan")}, "global_weight must be a number of at least 0, got nan"),
         ({"global_energy": None}, "there is no tag language model to train; set global_energy"),
     ],
 )

@@ -23,6 +23,7 @@ from lossnet.estimators.networks import NetFactory, try_energy, try_task_net
 from lossnet.estimators.pixels import (
     ENERGIES,
     NETS,
+    check_classes,
     check_crop,
     check_fits,
     check_net,
@@ -33,7 +34,13 @@ from lossnet.estimators.pixels import (
     named_classes,
     pixel_defaults,
 )
-from lossnet.estimators.settings import check_choice, check_share, check_whole, describe
+from lossnet.estimators.settings import (
+    check_choice,
+    check_flag,
+    check_share,
+    check_whole,
+    describe,
+)
 from lossnet.method import Method
 from lossnet.metrics.images import IMAGE_METRICS
 from lossnet.model_folder import CONFIG, LABELS, check_form
@@ -175,8 +182,10 @@ class ImageSegmenter(LossnetEstimator):
 
     def _assembled(self) -> Method:
         method = super()._assembled()
-        named = isinstance(self.method, str)
-        return method if self.plateau is None or not named else method.with_plateau(self.plateau)
+        if self.plateau is None:
+            return method
+        check_whole("plateau", self.plateau)
+        return method.with_plateau(self.plateau) if isinstance(self.method, str) else method
 
     def _metric_name(self) -> str:
         check_choice("metric", self.metric, IMAGE_METRICS)
@@ -193,15 +202,13 @@ class ImageSegmenter(LossnetEstimator):
         if self.energy_width is not None:
             check_whole("energy_width", self.energy_width)
         check_whole("crops", self.crops)
-        if self.plateau is not None:
-            check_whole("plateau", self.plateau)
         check_whole("average", self.average)
         check_share("dropout", self.dropout)
         if self.energy_dropout is not None:
             check_share("energy_dropout", self.energy_dropout)
+        check_classes(self.classes)
         check_crop(self.crop)
-        if not isinstance(self.flip, bool | np.bool_):
-            raise SettingError(f"flip is {self.flip!r}; give True or False")
+        check_flag("flip", self.flip)
         check_net("task_net", self.task_net, NETS)
         check_net("energy_net", self.energy_net, [*ENERGIES, None])
         return method

@@ -17,6 +17,9 @@ from lossnet.estimators.inputs import Standardiser
 from lossnet.estimators.settings import check_choice, check_whole
 from lossnet.nets import FCN, UNet
 
+#: More classes than 16-bit masks can tell apart are a mistake.
+MOST_CLASSES = 2**16
+
 #: Cross-entropy is a sum over hundreds of pixels, beside which a value between 0 and 1 would count
 #: for nothing: a hundredth of it.
 _SHARE: dict[str, Any] = {"xent_weight": 0.01}
@@ -186,6 +189,17 @@ def far_from_training(data: ImageData, standardiser: Standardiser | None) -> str
     )
 
 
+def check_classes(value: Any) -> None:
+    """Raise unless ``value`` is None, a number of classes or their names."""
+    if value is None or (isinstance(value, Integral) and int(value) <= MOST_CLASSES):
+        return
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise SettingError(
+            f"classes is {value!r}; give their number, at most {MOST_CLASSES:,}, or a list of "
+            "their names"
+        )
+
+
 def named_classes(classes: Any, data: ImageData, what: str | None = None) -> list[str]:
     """The classes' names; an error where a mask has one that was not declared.
 
@@ -195,8 +209,7 @@ def named_classes(classes: Any, data: ImageData, what: str | None = None) -> lis
     if classes is None:
         _check_gaps(data, what)
         classes = data.classes
-    if isinstance(classes, str):
-        raise SettingError(f"classes is {classes!r}; give their number, or a list of their names")
+    check_classes(classes)
     if isinstance(classes, Integral):
         names = [str(number) for number in range(int(classes))]
     else:

@@ -34,7 +34,13 @@ from lossnet.estimators.sentences import (
     sentences_of,
     validation_parts,
 )
-from lossnet.estimators.settings import check_choice, check_share, check_whole
+from lossnet.estimators.settings import (
+    check_choice,
+    check_flag,
+    check_share,
+    check_weight,
+    check_whole,
+)
 from lossnet.estimators.tokens import VOCABULARY_FORM, TokenCoder, collate
 from lossnet.method import Method
 from lossnet.metrics.sequence import SEQUENCE_METRICS
@@ -210,8 +216,10 @@ class SequenceTagger(LossnetEstimator):
                     "global_energy=None, or another method"
                 )
         for name in ("global_weight", "words_weight"):
-            if not getattr(self, name) >= 0:
-                raise SettingError(f"{name} is {getattr(self, name)}; give 0 or more")
+            check_weight(name, getattr(self, name))
+        for name in ("fixed_vectors", "lowercase", "case", "chars", "pretrain_global"):
+            check_flag(name, getattr(self, name))
+        check_flag("follow_scheme", self.follow_scheme)
         if self.pretrain_global and self.global_energy is None:
             raise SettingError(
                 "pretrain_global is set and there is no tag language model to train; set "

@@ -50,6 +50,19 @@ def check_share(name: str, value: Any, *, one: bool = False) -> None:
         )
 
 
+def check_weight(name: str, value: Any) -> None:
+    """Raise unless ``value`` is a number, 0 or more."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0.0 <= value < float("inf"):
+        raise SettingError(f"{name} must be a number of at least 0, got {value!r}")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless ``value`` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise SettingError(f"{name} must be True or False, got {value!r}")
+
+
 def check_choice(name: str, value: Any, options: Iterable[str]) -> None:
     """Raise unless ``value`` is one of ``options``; the nearest is suggested."""
     known = list(options)

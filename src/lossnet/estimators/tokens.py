@@ -203,6 +203,9 @@ class TokenCoder:
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> TokenCoder:
         """What :meth:`to_json` gave."""
+        for names in (facts["words"], facts["chars"], *facts["columns"].values()):
+            if len(set(names)) < len(names):
+                raise DataError("a word, character or value of a column is listed twice")
         return cls(
             _numbered(facts["words"]),
             facts["lowercase"],
