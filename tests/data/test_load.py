@@ -180,3 +180,15 @@ def test_importing_the_data_package_brings_no_torch_of_its_own() -> None:
         [sys.executable, "-c", code, folder], capture_output=True, text=True, check=True
     )
     assert run.stdout.strip() == "[]"
+
+
+def test_files_of_a_folder_that_are_not_read_are_named(tmp_path) -> None:
+    for name in ("a-train.csv", "a-test.csv", "a.csv"):
+        (tmp_path / name).write_text("x,label:y\n1,1\n2,0\n3,1\n")
+    (tmp_path / "README.md").write_text("about")
+    (tmp_path / ".hidden").write_text("")
+    splits = load_splits(tmp_path)
+    assert splits.train.notes == [f"not read in {tmp_path}: README.md, a.csv"]
+    assert splits.test is not None
+    assert splits.test.notes == []
+    assert load(tmp_path).notes == [f"not read in {tmp_path}: README.md, a-test.csv, a-train.csv"]
