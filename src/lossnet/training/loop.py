@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
-import torch
 from torch import Tensor, nn
 
 from lossnet.context import Context, Streams, stream_seed
@@ -19,6 +18,7 @@ from lossnet.spaces import Space
 from lossnet.training.predict import over_batches
 from lossnet.training.source import Source
 from lossnet.training.step import build_optimiser, parameters_of, step
+from lossnet.training.threads import flushing_denormals, suitable_threads
 
 
 class Callback(Protocol):
@@ -117,21 +117,25 @@ class Trainer:
 
     def run(self) -> list[dict[str, Any]]:
         """Run every phase from where training stands; return the history, a row an epoch."""
+        first = self.data.batch(slice(self.batch_size))
         # Softplus energies produce denormal numbers, several times slower than others.
-        torch.set_flush_denormal(True)
-        try:
-            while True:
-                while not self._phase_over():
-                    self._epoch()
-                self._restore_best()
-                if self.phase_index == len(self.method.phases) - 1:
-                    return self.history
-                self.phase_index += 1
-                self._start_phase()
-        finally:
-            torch.set_flush_denormal(False)
-            for callback in self.callbacks:
-                callback.on_end(self)
+        with suitable_threads(self.nets.values(), first), flushing_denormals():
+            try:
+                self._run_phases()
+            finally:
+                for callback in self.callbacks:
+                    callback.on_end(self)
+        return self.history
+
+    def _run_phases(self) -> None:
+        while True:
+            while not self._phase_over():
+                self._epoch()
+            self._restore_best()
+            if self.phase_index == len(self.method.phases) - 1:
+                return
+            self.phase_index += 1
+            self._start_phase()
 
     def _start_phase(self) -> None:
         # Every phase sees the same order of rows: what a net is given then depends on its own

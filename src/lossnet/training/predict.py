@@ -15,6 +15,7 @@ from lossnet.proposals.gbi import GBI
 from lossnet.spaces import Space
 from lossnet.sparse import dense
 from lossnet.training.source import Source
+from lossnet.training.threads import suitable_threads
 
 
 def predict(
@@ -113,10 +114,10 @@ def each_batch(
             # The same noise for all rows of all batches: no prediction depends on other rows.
             generator = generator_on(device, seed)
             batch = source.batch(rows)
-            yield (
-                rows,
-                function(Context(nets, batch, space, generator=generator, shared_noise=True)),
-            )
+            context = Context(nets, batch, space, generator=generator, shared_noise=True)
+            with suitable_threads(nets.values(), batch):
+                found = function(context)
+            yield rows, found
 
 
 def _same_length(pieces: list[Tensor]) -> list[Tensor]:
