@@ -245,3 +245,11 @@ def test_conllu_is_read_without_options(lossnet: Run, tmp_path: Path) -> None:
     assert first[:3] == ["1", "It", "it"]
     assert first[3] in ("PRON", "VERB")
     assert len(SequenceTagger.load(tmp_path / "m").predict(data)) == 10
+
+
+def test_unseen_validation_tags_are_an_error(lossnet: Run, ner: Path, tmp_path: Path) -> None:
+    other = tmp_path / "dev.conll"
+    other.write_text("Ann B-CAT\nsaw O\n")
+    result = lossnet("train", ner, "--validation", other, "--out", tmp_path / "m", *SMALL_TAGGER)
+    assert "has tags absent from the training data: 'B-CAT'" in one_line(result)
+    assert not (tmp_path / "m").exists()
