@@ -123,3 +123,9 @@ def test_hidden_takes_lists_arrays_and_nothing(classifier, data) -> None:
         assert np.array_equal(model.predict_proba(data[0]), expected)
     linear = classifier("seal-nce", hidden=(), max_epochs=1).fit(*data)
     assert linear.nets_["task"].label_embeddings.shape == (3, 6)
+
+
+@pytest.mark.parametrize("width", [1_000_000, 2**31 - 1])
+def test_nets_that_memory_cannot_hold(classifier, data, width) -> None:
+    with pytest.raises(SettingError, match=r"weights takes .* GB of memory|nets are too large"):
+        classifier(hidden=(width, width)).fit(*data)

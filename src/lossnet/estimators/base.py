@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from lossnet.context import stream_seed
 from lossnet.data.parts import D, cut_rows
 from lossnet.errors import SettingError
-from lossnet.estimators.networks import build_nets
+from lossnet.estimators.networks import build_nets, check_memory
 from lossnet.estimators.settings import (
     assembled,
     check_choice,
@@ -311,6 +311,10 @@ class LossnetEstimator(BaseEstimator):
 
     def _build_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
         """New nets of the fitted sizes, on the estimator's device."""
+        names = list(names)
+        # A function of the user's may not work without memory.
+        if not any(callable(getattr(self, self._factory_of(name))) for name in names):
+            check_memory(lambda: self._new_nets(names))
         nets = self._new_nets(names, seed)
         return {name: net.to(self.device) for name, net in nets.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -57,6 +58,23 @@ def build_nets(
             builder = partial(plan.kind.build, plan.base, nets[plan.base], outputs, space)
         nets[name] = build_net(name, builder, seed=seed)
     return nets
+
+
+def check_memory(build: Callable[[], Mapping[str, nn.Module]]) -> None:
+    """Raise where training the nets takes more memory than there is; none is taken to find out."""
+    try:
+        with torch.device("meta"):
+            nets = build()
+    except RuntimeError as error:
+        raise SettingError(f"the nets are too large ({error}); make them smaller") from error
+    weights = sum(weight.numel() for net in nets.values() for weight in net.parameters())
+    needed = 16 * weights  # float32: weights, gradients and the two averages of Adam
+    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > have:
+        raise SettingError(
+            f"training {weights:,} weights takes {needed / 2**30:.0f} GB of memory, and this "
+            f"machine has {have / 2**30:.0f}; make the nets smaller"
+        )
 
 
 def try_task_net(name: str, net: nn.Module, x: torch.Tensor, outputs: tuple[int, ...]) -> None:
