@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from lossnet.costs import ByReward, Cost
 from lossnet.devices import generator_on, rng_state, set_rng_state
 from lossnet.errors import SettingError
+from lossnet.needs import REWARD, needs_of
 from lossnet.nets.base import Derived
 from lossnet.spaces import Space
 
@@ -95,7 +96,7 @@ class Context:
         training: frozenset[str] = frozenset(),
         streams: Streams | None = None,
         given: Mapping[str, Tensor] | None = None,
-        beside: Batch | None = None,
+        unlabelled: Batch | None = None,
         shared_noise: bool = False,
     ) -> None:
         self.nets: Mapping[str, Any] = nets
@@ -117,9 +118,9 @@ class Context:
         self._attached: frozenset[str] = frozenset()
         #: The context of the unlabelled batch, where there is one.
         self.unlabelled: Context | None = None
-        if beside is not None:
+        if unlabelled is not None:
             self.unlabelled = Context(
-                nets, beside, space, generator=generator, training=training, streams=streams
+                nets, unlabelled, space, generator=generator, training=training, streams=streams
             )
             self.unlabelled.notes = self.notes
             self.unlabelled._before = self._before
@@ -132,7 +133,7 @@ class Context:
         return self.batch.target
 
     def of(self, rows: str) -> Context:
-        """This context, or for ``"unlabelled"`` rows the one beside it."""
+        """This context, or for ``"unlabelled"`` rows the one that comes with it."""
         if rows != "unlabelled":
             return self
         if self.unlabelled is None:
@@ -140,12 +141,15 @@ class Context:
         return self.unlabelled
 
     def cost(self, cost: Cost | ByReward, y: Tensor) -> Tensor:
-        """Costs ``(K, B)`` of candidates: beside the truth, or by the batch's reward."""
-        if not isinstance(cost, ByReward):
-            return cost(y, self.target, self.batch.mask)
+        """Costs ``(K, B)`` of candidates: against the truth, or by the batch's reward."""
+        judge: Any = cost
+        if not needs_of(cost) >= REWARD:
+            costs: Tensor = judge(y, self.target, self.batch.mask)
+            return costs
         if self.batch.reward is None:
             raise TypeError("this step needs a reward, and the batch has none")
-        return cost(self.batch.reward(y))
+        costs = judge(self.batch.reward(y))
+        return costs
 
     @contextmanager
     def focused(self, names: Iterable[str], *, attached: Iterable[str] = ()) -> Iterator[None]:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from lossnet import sparse
 from lossnet.errors import unknown
+from lossnet.needs import REWARD
 from lossnet.spaces import Categorical, mean_positions, sum_positions
 
 Cost = Callable[[Tensor, Tensor, Tensor | None], Tensor]
@@ -26,6 +27,8 @@ class ByReward:
     It takes the place of a cost in :class:`~lossnet.Compare` and
     :class:`~lossnet.terms.CostTerm`; the rewards themselves are in [0, 1].
     """
+
+    needs = REWARD
 
     def __call__(self, reward: Tensor) -> Tensor:
         """Costs of outputs with these rewards, same shape."""

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from lossnet.errors import SettingError, unknown
 from lossnet.gradients.base import GradientRule
 from lossnet.gradients.rules import Direct
+from lossnet.needs import NOTHING, TARGET, UNLABELLED
 from lossnet.nets.base import Derivation
 from lossnet.objectives import Objective
 from lossnet.proposals.base import Proposal
@@ -39,15 +40,15 @@ class Optimiser:
 
     def __post_init__(self) -> None:
         if not self.lr > 0:
-            raise SettingError(f"the learning rate is {self.lr}; give a number above 0")
+            raise SettingError(f"lr must be above 0, got {self.lr}")
         if not self.weight_decay >= 0:
-            raise SettingError(f"the weight decay is {self.weight_decay}; give 0 or more")
+            raise SettingError(f"weight_decay must be at least 0, got {self.weight_decay}")
         if self.clip is not None and not self.clip > 0:
-            raise SettingError(f"clip is {self.clip}; give a norm above 0, or None")
+            raise SettingError(f"clip must be above 0 or None, got {self.clip}")
         if self.plateau is not None and self.plateau < 1:
-            raise SettingError(f"plateau is {self.plateau}; give 1 epoch or more, or None")
+            raise SettingError(f"plateau must be at least 1 epoch or None, got {self.plateau}")
         if not 0 <= self.beta1 < 1:
-            raise SettingError(f"beta1 is {self.beta1}; give a number from 0 to below 1")
+            raise SettingError(f"beta1 must be from 0 to below 1, got {self.beta1}")
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Update:
     Args:
         trains: name of the net, or names of the nets.
         objective: what it minimises.
-        steps: how many optimiser steps a batch.
+        steps: how many optimiser steps per batch.
         optimiser: settings of its optimiser.
         gradient: how the gradient is found.
         watch: record the gradient's norm in the history.
@@ -74,7 +75,7 @@ class Update:
         if not self.trained or len(set(self.trained)) < len(self.trained):
             raise SettingError(f"an update trains {self.trains!r}; name one net or more, each once")
         if self.steps < 1:
-            raise SettingError(f"{self.name!r} is trained {self.steps} steps a batch; give 1 up")
+            raise SettingError(f"steps of {self.name!r} must be at least 1, got {self.steps}")
         self.gradient.check(self.objective, self.trained)
         if idle := set(self.trained) - self.objective.nets:
             raise SettingError(
@@ -129,15 +130,15 @@ class Phase:
             raise unknown("monitor", self.monitor, ["metric", "loss"])
         if self.rows not in get_args(Rows):
             raise unknown("kind of rows", self.rows, get_args(Rows))
-        if self.monitor == "loss" and self.updates[0].objective.needs_unlabelled:
+        if self.monitor == "loss" and self.updates[0].objective.needs >= UNLABELLED:
             raise SettingError(
-                f"phase {self.name!r} monitors a loss that counts unlabelled rows, which "
-                "validation has not; take monitor='metric'"
+                f"phase {self.name!r} monitors a loss on unlabelled rows, which validation lacks; "
+                "take monitor='metric'"
             )
         if len(self.trained) < sum(len(update.trained) for update in self.updates):
             raise SettingError(f"phase {self.name!r} trains one net in two updates; join them")
         for update in self.updates:
-            if self.rows != "train" and update.objective.needs_target:
+            if self.rows != "train" and update.objective.needs >= TARGET:
                 raise SettingError(
                     f"phase {self.name!r} trains {update.name!r} on {self.rows} rows, and its "
                     "objective needs the truth; take rows='train', or an objective without "
@@ -145,9 +146,9 @@ class Phase:
                 )
 
     @property
-    def beside(self) -> bool:
-        """Whether batches of unlabelled rows come beside those of ``rows``."""
-        return any(update.objective.needs_unlabelled for update in self.updates)
+    def uses_unlabelled(self) -> bool:
+        """Whether a batch of unlabelled rows comes with every batch of ``rows``."""
+        return any(update.objective.needs >= UNLABELLED for update in self.updates)
 
     @property
     def trained(self) -> frozenset[str]:
@@ -235,7 +236,7 @@ class Method:
 
     def _check_predicts(self, proposal: Proposal) -> None:
         stacked = self._with_target(proposal.nets)
-        if proposal.needs_target or stacked:
+        if proposal.needs >= TARGET or stacked:
             what = f"the net {stacked[0]!r}" if stacked else type(proposal).__name__
             raise SettingError(
                 f"method {self.name!r} predicts with {what}, which needs the truth; predict with "
@@ -263,14 +264,13 @@ class Method:
         return frozenset(names | {self.derived[name].base for name in names & self.derived.keys()})
 
     @property
-    def needs_unlabelled(self) -> bool:
-        """Whether it trains on unlabelled rows."""
-        return any(phase.beside or phase.rows == "unlabelled" for phase in self.phases)
-
-    @property
-    def needs_reward(self) -> bool:
-        """Whether outputs on unlabelled rows are judged by a reward."""
-        return any(update.objective.needs_reward for p in self.phases for update in p.updates)
+    def needs(self) -> frozenset[str]:
+        """What it needs of the task: see :mod:`lossnet.needs`."""
+        needs = self.predict.needs
+        for phase in self.phases:
+            needs |= UNLABELLED if phase.rows == "unlabelled" else NOTHING
+            needs |= phase.predict.needs.union(*(u.objective.needs for u in phase.updates))
+        return needs
 
     @property
     def task_net_predicts(self) -> bool:
@@ -288,8 +288,8 @@ class Method:
         return any("energy" in proposal.nets for proposal in proposals)
 
     @property
-    def steps_a_batch(self) -> dict[str, int]:
-        """Optimiser steps a batch for each net, over the phase that takes most of them."""
+    def steps_per_batch(self) -> dict[str, int]:
+        """Optimiser steps per batch for each net, over the phase that takes most of them."""
         return {
             name: max(
                 (

@@ -11,6 +11,7 @@ from lossnet.context import Context
 from lossnet.contrasts.base import Contrast
 from lossnet.costs import ByReward, Cost, f1
 from lossnet.errors import SettingError
+from lossnet.needs import LOCAL, NOTHING, TARGET, needs_of
 from lossnet.proposals.base import Candidates
 from lossnet.spaces import mean_positions
 
@@ -24,7 +25,14 @@ class Term(Protocol):
         ...
 
     @property
-    def needs_target(self) -> bool: ...
+    def needs(self) -> frozenset[str]:
+        """What it needs of the task, such as ``"target"``: see :mod:`lossnet.needs`."""
+        ...
+
+    @property
+    def raises_cost(self) -> bool:
+        """Whether a net that minimises it moves away from the truth."""
+        ...
 
     @property
     def convex(self) -> bool:
@@ -48,12 +56,16 @@ class EnergyTerm:
     contrast: Contrast | None = None
     energy: str = "energy"
     local: bool = False
-    needs_target = False
+    raises_cost = False
     convex = False
 
     @property
     def nets(self) -> frozenset[str]:
         return frozenset({self.energy})
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return LOCAL if self.local else NOTHING
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
         judge = context.local_energies if self.local else context.energy
@@ -89,7 +101,7 @@ class Violation:
 
     def __post_init__(self) -> None:
         if not self.margin >= 0:
-            raise SettingError(f"margin is {self.margin}; give 0 or more")
+            raise SettingError(f"margin must be at least 0, got {self.margin}")
 
     @property
     def nets(self) -> frozenset[str]:
@@ -97,12 +109,11 @@ class Violation:
 
     @property
     def raises_cost(self) -> bool:
-        """Whether a net that follows it moves away from the truth."""
         return self.cost is not None and self.margin > 0
 
     @property
-    def needs_target(self) -> bool:
-        return self.raises_cost or self.truncate
+    def needs(self) -> frozenset[str]:
+        return TARGET if self.raises_cost or self.truncate else NOTHING
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
         value = context.energy(prediction.y, self.energy)[0]
@@ -121,7 +132,8 @@ class CrossEntropy:
     """Σ_i cross-entropy of position i (paper 000, second part of Eq. 1)."""
 
     nets: frozenset[str] = frozenset()
-    needs_target = True
+    needs = TARGET
+    raises_cost = False
     convex = True
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
@@ -137,15 +149,12 @@ class CostTerm:
 
     cost: Cost | ByReward = f1
     nets: frozenset[str] = frozenset()
+    raises_cost = False
     convex = False
 
     @property
-    def needs_reward(self) -> bool:
-        return isinstance(self.cost, ByReward)
-
-    @property
-    def needs_target(self) -> bool:
-        return not self.needs_reward
+    def needs(self) -> frozenset[str]:
+        return needs_of(self.cost)
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
         return context.cost(self.cost, prediction.y)[0]
@@ -156,7 +165,8 @@ class Entropy:
     """H(q), the prediction's entropy with independent positions; lower is more certain."""
 
     nets: frozenset[str] = frozenset()
-    needs_target = False
+    needs = NOTHING
+    raises_cost = False
     convex = False
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
@@ -188,4 +198,4 @@ class Weighted:
 
     def __post_init__(self) -> None:
         if not self.weight >= 0:
-            raise SettingError(f"the weight of a term is {self.weight}; give 0 or more")
+            raise SettingError(f"the weight of a term must be at least 0, got {self.weight}")

@@ -158,7 +158,7 @@ def check_proposal(
     _same(space.project(y), y, "a candidate is no output of the space", atol=1e-5)
     _same(dense(propose().y, y.dtype), y, "the same seed gives other candidates")
     assert not drawn.y.requires_grad, "candidates are attached to a net without keep_path"
-    if not proposal.needs_target:
+    if "target" not in proposal.needs:
         propose(Batch(batch.x, None, batch.mask))
 
     if "log_q" in proposal.provides:

@@ -68,19 +68,20 @@ def _plan(args: argparse.Namespace, task: Task) -> list[Settings]:
     from dataclasses import replace
 
     from lossnet.cli.settings import resolve
+    from lossnet.recipes import METHODS
 
     methods = list(dict.fromkeys(names(args.methods)))
     if not methods:
         raise SettingError("--methods names no method")
     for pair in args.settings:
         owner = pair.partition("=")[0].partition(".")[0].strip()
-        if "." in pair.partition("=")[0] and owner in task.methods() and owner not in methods:
+        if "." in pair.partition("=")[0] and owner in METHODS and owner not in methods:
             raise SettingError(f"--set {pair}: {owner} is not among --methods")
     base = [
         resolve(
             task,
             config=args.config,
-            pairs=_pairs_of(args.settings, name, task),
+            pairs=_pairs_of(args.settings, name),
             method=name,
             parameters=task.parameters(args),
         )
@@ -89,13 +90,15 @@ def _plan(args: argparse.Namespace, task: Task) -> list[Settings]:
     return [replace(settings, seed=seed) for seed in _seeds(args.seeds) for settings in base]
 
 
-def _pairs_of(pairs: list[str], method: str, task: Task) -> list[str]:
+def _pairs_of(pairs: list[str], method: str) -> list[str]:
     """The settings that concern a method: ``seal-nce.samples=40`` is its ``method.samples``."""
+    from lossnet.recipes import METHODS
+
     own = []
     for pair in pairs:
         key, equals, value = pair.partition("=")
         owner, dot, name = key.partition(".")
-        if dot and owner in task.methods():
+        if dot and owner in METHODS:
             if owner == method:
                 own.append(f"method.{name}{equals}{value}")
         else:
@@ -152,6 +155,8 @@ def _table(runs: list[Run], metrics: Sequence[str], format: str) -> str:
 
 
 def _report(task: Task, runs: list[Run], splits: Parts, args: argparse.Namespace) -> str:
+    from lossnet.recipes import listing, parameters
+
     part = runs[0].configuration["measured_on"]
     how = ["mean ± sample deviation over n seeds, in percent", task.measured_how()]
     lines = [
@@ -167,7 +172,8 @@ def _report(task: Task, runs: list[Run], splits: Parts, args: argparse.Namespace
     ]
     for method in dict.fromkeys(run.method for run in runs):
         settings = next(run.configuration for run in runs if run.method == method)
-        texts = [f"{k}={v}" for k, v in settings["method_params"].items()]
+        found = parameters(method, settings["method_params"])
+        texts = [f"{key}={value}" for key, value, _ in listing(method, found)]
         lines.append(f"- {method}: {', '.join(texts)}")
     shared = {
         k: v for k, v in runs[0].configuration.items() if k not in ("method", "method_params")

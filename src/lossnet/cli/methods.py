@@ -36,11 +36,12 @@ def _table() -> str:
 def _one(name: str) -> str:
     import inspect
 
-    from lossnet.recipes import METHODS, build, defaults
+    from lossnet.cli.text import aligned
+    from lossnet.recipes import METHODS, build, defaults, listing
 
-    parameters = defaults(name)
+    rows = list(listing(name, defaults(name)))
     method = build(name)
-    width = max(map(len, parameters))
+    shown = [[f"  {key}", str(value), " | ".join(few)] for key, value, few in rows]
     return "\n".join(
         [
             name,
@@ -52,27 +53,31 @@ def _one(name: str) -> str:
             f"predicts with: {_predicts(method)}",
             "",
             "parameters and their defaults (--set method.NAME=VALUE):",
-            *(f"  {key.ljust(width)}  {value}" for key, value in parameters.items()),
-            *_by_task(name, parameters),
+            aligned(shown),
+            *_by_task(name, {key: value for key, value, _ in rows}),
         ]
     )
 
 
-def _by_task(name: str, parameters: dict[str, Any]) -> list[str]:
-    """A line for each task that sets some of a method's parameters otherwise."""
+def _by_task(name: str, recipe: dict[str, Any]) -> list[str]:
+    """A line for each task that overrides some of a method's defaults."""
     from lossnet.cli.tasks import tasks
+    from lossnet.recipes import build, listing, parameters
 
     lines = []
     for task in tasks():
-        own = task.estimator()(name).resolved_method_params()
-        other = [f"{key} {value}" for key, value in own.items() if value != parameters[key]]
-        if other and name in task.methods():
-            lines.append(f"for {task.name} data: {', '.join(other)}")
+        kind: Any = task.estimator()
+        if not build(name).needs <= kind.provides:
+            continue
+        own = listing(name, parameters(name, kind(name)._task_defaults()))
+        changed = [f"{key} {value}" for key, value, _ in own if value != recipe.get(key)]
+        if changed:
+            lines.append(f"for {task.name} data: {', '.join(changed)}")
     return ["", *lines] if lines else []
 
 
 def _steps(method: Method) -> str:
-    return ", ".join(f"{net} {steps}" for net, steps in method.steps_a_batch.items())
+    return ", ".join(f"{net} {steps}" for net, steps in method.steps_per_batch.items())
 
 
 def _phases(method: Method) -> list[str]:

@@ -1,8 +1,8 @@
 """Settings of a run: from a config file and from ``--set``, checked against what exists.
 
 A key is a parameter of the estimator (``max_epochs``), ``method`` or ``seed``, or a parameter of
-the method (``method.samples``). A config file may also nest: ``method: {name: seal-nce,
-samples: 40}``.
+the method (``method.samples``) or of its parts (``method.energy_optimiser.lr``). A config file may
+also nest: ``method: {name: seal-nce, energy_optimiser: {lr: 1e-3}}``.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def resolve(
         seed: what ``--seed`` says.
         parameters: the estimator's parameters that other options say.
     """
-    from lossnet.recipes import METHODS, defaults
+    from lossnet.parameters import with_value
+    from lossnet.recipes import METHODS, methods_for
 
     values = {**(read_config(config) if config else {}), **parse_pairs(pairs), **(parameters or {})}
     if method is not None:
@@ -84,19 +85,15 @@ def resolve(
     if seed is not None:
         values["seed"] = seed
     name = values.pop("method", None) or _defaults(task)["method"]
-    if name not in task.methods():
-        if name in METHODS:
-            raise SettingError(
-                f"{name} is no method for the task {task.name}; take another: see lossnet methods"
-            )
-        raise unknown("method", str(name), task.methods())
+    if name not in METHODS:
+        raise unknown("method", str(name), methods_for(task.estimator().provides))
     number = values.pop("seed", 0)
     if type(number) is not int or number < 0:
         raise SettingError(f"seed is {number!r}; give a whole number from 0 up")
-    own = {k.removeprefix("method."): v for k, v in values.items() if k.startswith("method.")}
-    for key in own:
-        if key not in defaults(name):
-            raise unknown(f"parameter of {name}", key, defaults(name))
+    own: dict[str, Any] = {}
+    for key, value in values.items():
+        if key.startswith("method."):
+            own = with_value(own, key.split(".")[1:], value)
     rest = {k: v for k, v in values.items() if not k.startswith("method.")}
     check_names(rest, task, method=name)
     settings = Settings(task, name, own, rest, number)
@@ -112,7 +109,7 @@ def check_names(names: Iterable[str], task: Task, *, method: str) -> None:
     for name in names:
         if name in known:
             continue
-        if name in defaults(method):
+        if name.partition(".")[0] in defaults(method):
             raise SettingError(f"{name} is a parameter of {method}: write method.{name}")
         raise unknown("setting", name, [*known, "method", "seed"])
 
@@ -120,8 +117,8 @@ def check_names(names: Iterable[str], task: Task, *, method: str) -> None:
 def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
     """``key=value`` texts as a mapping, the values read as YAML; a later one replaces an earlier.
 
-    >>> parse_pairs(["hidden=[200,200]", "method.energy_lr=1e-3"])
-    {'hidden': [200, 200], 'method.energy_lr': 0.001}
+    >>> parse_pairs(["hidden=[200,200]", "method.energy_weight=1e-3"])
+    {'hidden': [200, 200], 'method.energy_weight': 0.001}
     """
     values = {}
     for pair in pairs:

@@ -28,7 +28,7 @@ class LeastSquares:
 
     def __post_init__(self) -> None:
         if self.weights is not None and not all(weight >= 0 for weight in self.weights):
-            raise SettingError(f"weights are {self.weights}; give numbers of 0 or more")
+            raise SettingError(f"weights must be at least 0, got {self.weights}")
 
     def __call__(self, compared: Compared) -> Tensor:
         error = 1.0 - need(compared.cost, "costs", self) + compared.e

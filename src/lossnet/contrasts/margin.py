@@ -23,7 +23,7 @@ class Margin:
 
     def __post_init__(self) -> None:
         if not self.scale >= 0:
-            raise SettingError(f"scale is {self.scale}; give a weight of the cost of 0 or more")
+            raise SettingError(f"scale must be at least 0, got {self.scale}")
 
     @property
     def requires(self) -> frozenset[str]:

@@ -76,7 +76,7 @@ class NCE:
 
 def _check_scale(scale: float) -> None:
     if not scale >= 0:
-        raise SettingError(f"scale is {scale}; give a weight of the cost of 0 or more")
+        raise SettingError(f"scale must be at least 0, got {scale}")
 
 
 def _raised(scores: Tensor, compared: Compared, contrast: Ranking | NCE) -> Tensor:

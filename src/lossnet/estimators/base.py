@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,17 +20,19 @@ from lossnet.data.parts import D, cut_rows
 from lossnet.errors import SettingError
 from lossnet.estimators.networks import build_nets, check_memory
 from lossnet.estimators.settings import (
-    assembled,
     check_choice,
     check_device,
+    check_method,
     check_share,
     check_whole,
     describe,
 )
 from lossnet.method import Method
 from lossnet.metrics import get_metric
+from lossnet.needs import EXACT, LOCAL, REWARD, TARGET, UNLABELLED
+from lossnet.parameters import plain, with_value
 from lossnet.proposals import GBI, NetOutput, Proposal, Random, Samples
-from lossnet.recipes import defaults
+from lossnet.recipes import build, methods_needing, parameters
 from lossnet.spaces import Space
 from lossnet.training import (
     Checkpoint,
@@ -58,6 +60,9 @@ class LossnetEstimator(BaseEstimator):
     nets are and what else a model folder holds.
     """
 
+    #: What a method may need of this task: see :mod:`lossnet.needs`.
+    provides: ClassVar[frozenset[str]] = TARGET | UNLABELLED
+
     method: str | Method
     method_params: dict[str, Any] | None
     metric: Any
@@ -79,21 +84,27 @@ class LossnetEstimator(BaseEstimator):
     # Parameters ------------------------------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters of the estimator; with ``deep`` the method's own as ``method__name``."""
+        """Parameters of the estimator; with ``deep`` the method's own as ``method__name``.
+
+        Those of its parts are ``method__part__name``.
+        """
         params: dict[str, Any] = super().get_params(deep=False)
         if deep and isinstance(self.method_params, Mapping):
-            params |= {f"method__{key}": value for key, value in self.method_params.items()}
+            params |= dict(_joined("method", self.method_params))
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``method__name=value`` sets one of the method's own."""
+        """Set parameters; ``method__name=value`` sets one of the method's own.
+
+        ``method__energy_optimiser__lr=1e-3`` sets one of a part, at any depth.
+        """
         own = {key: value for key, value in params.items() if not key.startswith("method__")}
         super().set_params(**own)
-        nested = {k.removeprefix("method__"): v for k, v in params.items() if k not in own}
-        if nested:
-            if self.method_params is not None and not isinstance(self.method_params, Mapping):
-                raise SettingError(f"method_params is {self.method_params!r}; give a dict or None")
-            self.method_params = {**(self.method_params or {}), **nested}
+        # A part before its own parameters.
+        for key in sorted(params.keys() - own.keys(), key=len):
+            check_method(self.method, self.method_params)
+            path = key.removeprefix("method__").split("__")
+            self.method_params = with_value(self.method_params or {}, path, params[key])
         return self
 
     def _check_settings(self) -> Method:
@@ -103,6 +114,7 @@ class LossnetEstimator(BaseEstimator):
     def _check_training_settings(self) -> Method:
         """Raise on settings that cannot work, before any data is looked at; the method."""
         method = self._assembled()
+        self._check_needs(method)
         for name in ("batch_size", "max_epochs", "patience"):
             check_whole(name, getattr(self, name))
         check_share("validation_fraction", self.validation_fraction)
@@ -112,15 +124,18 @@ class LossnetEstimator(BaseEstimator):
         return method
 
     def resolved_method_params(self) -> dict[str, Any]:
-        """Every parameter of the named method as ``fit`` takes it.
+        """Every parameter of the named method as ``fit`` takes it, in a form for JSON.
 
-        Those of ``method_params``, below them what this task sets otherwise than the recipe, and
-        below these the recipe's defaults. A :class:`~lossnet.Method` of your own has none.
+        The recipe's defaults, changed by those of this task and then by ``method_params``; a part
+        is a dict of its ``kind`` and its parameters. ``method_params`` takes all of it back. A
+        :class:`~lossnet.Method` of your own has none.
         """
         if not isinstance(self.method, str):
             return {}
-        recipe = defaults(self.method)
-        return {**recipe, **self._task_defaults(recipe), **(self.method_params or {})}
+        found: dict[str, Any] = plain(
+            parameters(self.method, self._task_defaults(), self.method_params)
+        )
+        return found
 
     def resolved_params(self) -> dict[str, Any]:
         """Every parameter as ``fit`` takes it: what a default, the task or the method decides too.
@@ -134,15 +149,35 @@ class LossnetEstimator(BaseEstimator):
         """The parameters whose None leaves the choice to the method or to another parameter."""
         return {}
 
-    def _task_defaults(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters that this task sets otherwise than the recipe's own."""
+    def _task_defaults(self) -> dict[str, Any]:
+        """Parameters in which this task overrides the named recipe's defaults."""
         return {}
 
     def _assembled(self) -> Method:
-        given = self.method_params
-        if isinstance(self.method, str) and (given is None or isinstance(given, Mapping)):
-            return assembled(self.method, self.resolved_method_params())
-        return assembled(self.method, given)
+        check_method(self.method, self.method_params)
+        if isinstance(self.method, Method):
+            return self.method
+        return build(self.method, self._task_defaults(), self.method_params)
+
+    def _provided(self) -> frozenset[str]:
+        """What this task provides; an energy of the user's own may have what no other has."""
+        own = callable(getattr(self, "energy_net", None))
+        return self.provides | LOCAL | EXACT if own else self.provides
+
+    def _check_needs(self, method: Method) -> None:
+        """Raise where the method needs what this task does not provide."""
+        if not (missing := method.needs - self._provided()):
+            return
+        others = [
+            kind.__name__
+            for kind in LossnetEstimator.__subclasses__()
+            if method.needs <= kind.provides and kind is not type(self)
+        ]
+        raise SettingError(
+            f"the method {method.name!r} needs {' and '.join(sorted(missing))}, which "
+            f"{type(self).__name__} does not provide; take another method, or a task that "
+            f"provides it ({', '.join(others) or 'none here'})"
+        )
 
     def _metric_name(self) -> str:
         """What progress calls the validation metric; an error where it is unknown."""
@@ -168,26 +203,27 @@ class LossnetEstimator(BaseEstimator):
 
     def _check_unlabelled(self, method: Method, given: bool, *, reward: bool = False) -> None:
         """Raise where unlabelled rows or a reward are missing, or of no use to the method."""
-        if method.needs_reward and not reward:
+        judged = method.needs >= REWARD
+        if judged and not reward:
             raise SettingError(
-                f"{method.name!r} judges outputs on unlabelled rows by a reward; give one to a "
-                "SequenceTagger: fit(..., unlabelled=sentences, reward=function)"
+                f"the method {method.name!r} judges outputs on unlabelled rows by a reward; give "
+                "one: fit(..., unlabelled=..., reward=function)"
             )
-        if reward and not method.needs_reward:
+        if reward and not judged:
             raise SettingError(
-                f"{method.name!r} has no use for a reward; leave it out, or take "
-                "method='seal-reward' or 'implicit-reward' with an unlabelled_weight above 0"
+                f"the method {method.name!r} as it is set has no use for a reward; leave it out, "
+                f"or take a method that needs one: {', '.join(methods_needing('reward'))}"
             )
-        wanted = method.needs_unlabelled
+        wanted = method.needs >= UNLABELLED
         if wanted and not given:
             raise SettingError(
-                f"{method.name!r} trains on unlabelled rows here; give them: fit(..., "
-                "unlabelled=...), or --unlabelled DATA on the command line"
+                f"the method {method.name!r} as it is set trains on unlabelled rows; give them: "
+                "fit(..., unlabelled=...), or --unlabelled DATA on the command line"
             )
         if given and not wanted:
             raise SettingError(
-                f"{method.name!r} has no use for unlabelled rows as it is set; leave them out, or "
-                "take method='infnet' with method_params={'tune_on': 'unlabelled'}"
+                f"the method {method.name!r} as it is set has no use for unlabelled rows; leave "
+                "them out, or take a method or a parameter that trains on them"
             )
 
     def _hold_out(self, data: D, seed: int) -> tuple[D, D | None]:
@@ -298,8 +334,8 @@ class LossnetEstimator(BaseEstimator):
                 f"refine is {self.refine!r}; give {', '.join(map(repr, REFINEMENTS))}, a GBI or "
                 "None"
             )
-        if proposal.needs_target:
-            raise SettingError("refine needs the truth, which predictions have not: drop its cost")
+        if proposal.needs >= TARGET:
+            raise SettingError("refine needs the truth, which predictions lack: drop its cost")
         if missing := proposal.nets - set(nets):
             raise SettingError(
                 f"refine needs the net {sorted(missing)[0]!r}, which {method.name!r} does not "
@@ -371,3 +407,11 @@ class LossnetEstimator(BaseEstimator):
         from lossnet.estimators.storage import load
 
         return load(cls, path, replace)
+
+
+def _joined(prefix: str, params: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Every value of nested mappings, and the mappings too, by names joined with ``__``."""
+    for key, value in params.items():
+        yield f"{prefix}__{key}", value
+        if isinstance(value, Mapping):
+            yield from _joined(f"{prefix}__{key}", value)

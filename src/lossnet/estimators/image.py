@@ -44,8 +44,8 @@ from lossnet.estimators.settings import (
 from lossnet.method import Method
 from lossnet.metrics.images import IMAGE_METRICS
 from lossnet.model_folder import CONFIG, LABELS, check_form
+from lossnet.needs import LOCAL
 from lossnet.proposals import Proposal
-from lossnet.recipes import SEQUENCE_ONLY
 from lossnet.spaces import Binary, Categorical, Space
 from lossnet.training import predict
 from lossnet.training.crops import FixedCrops, RandomCrops, corners
@@ -169,6 +169,8 @@ class ImageSegmenter(LossnetEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    provides = LossnetEstimator.provides | LOCAL
+
     classes_: list[str]
     channels_: int
     crop_: tuple[int, int]
@@ -177,8 +179,8 @@ class ImageSegmenter(LossnetEstimator):
 
     # Settings --------------------------------------------------------------------------------
 
-    def _task_defaults(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
-        return pixel_defaults(str(self.method), recipe, self.energy_net)
+    def _task_defaults(self) -> dict[str, Any]:
+        return pixel_defaults(str(self.method), self.energy_net)
 
     def _assembled(self) -> Method:
         method = super()._assembled()
@@ -192,11 +194,6 @@ class ImageSegmenter(LossnetEstimator):
         return str(self.metric)
 
     def _check_settings(self) -> Method:
-        if isinstance(self.method, str) and self.method in SEQUENCE_ONLY:
-            raise SettingError(
-                f"{self.method!r} needs outputs in a sequence, and pixels are in a plane; take "
-                "SequenceTagger, or another method"
-            )
         method = self._check_training_settings()
         check_whole("width", self.width)
         if self.energy_width is not None:

@@ -50,7 +50,6 @@ from lossnet.metrics import apply_threshold, get_metric, stratified_split
 from lossnet.model_folder import CONFIG, LABELS, check_form
 from lossnet.nets import LabelMLP
 from lossnet.proposals import GBI, NetOutput, Proposal
-from lossnet.recipes import SEQUENCE_ONLY
 from lossnet.spaces import Binary, Space
 from lossnet.training import Arrays, predict
 from lossnet.training.predict import over_batches, predict_path
@@ -251,11 +250,6 @@ class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
 
     def _check_settings(self) -> Method:
         """Raise on settings that cannot work, before any data is looked at; the method."""
-        if isinstance(self.method, str) and self.method in SEQUENCE_ONLY:
-            raise SettingError(
-                f"{self.method!r} needs outputs in a sequence, and labels have none; take "
-                "SequenceTagger, or another method"
-            )
         method = self._check_training_settings()
         check_widths("hidden", self.hidden)
         check_whole("global_hidden", self.global_hidden)

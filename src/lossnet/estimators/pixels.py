@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from numbers import Integral
 from typing import Any
@@ -16,6 +16,7 @@ from lossnet.errors import DataError, SettingError
 from lossnet.estimators.inputs import Standardiser
 from lossnet.estimators.settings import check_choice, check_whole
 from lossnet.nets import FCN, UNet
+from lossnet.recipes import defaults
 
 #: More classes than 16-bit masks can tell apart are a mistake.
 MOST_CLASSES = 2**16
@@ -27,13 +28,11 @@ _SHARE: dict[str, Any] = {"xent_weight": 0.01}
 _REFINED: dict[str, Any] = {
     **_SHARE,
     "energy_weight": 1.0,
-    "energy_lr": 2e-3,
-    "step_size": 2.0,
-    "predict_steps": 10,
+    "energy_optimiser": {"lr": 2e-3},
 }
 
-#: Parameters of the recipes that pixels want otherwise, by method; with an energy that is a map,
-#: ``alen`` and ``aen`` compare pixel by pixel besides (``local``).
+#: Overrides of the recipes' defaults for pixels, by method; with an energy that is a map, ``alen``
+#: and ``aen`` compare pixel by pixel besides (``local``).
 PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
     "seal-regression": {**_SHARE, "energy_weight": 0.1, "energy_steps": 1},
     "seal-regression-s": {**_SHARE, "energy_weight": 1.0, "energy_steps": 1},
@@ -42,13 +41,20 @@ PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
     "seal-static-margin": {**_SHARE, "energy_weight": 1.0},
     "implicit-dvn": _SHARE,
     "implicit-ssvm": _SHARE,
-    "alen": {**_REFINED, "refine_steps": 3, "noise": 4.0, "radius": 2.0},
-    "aen": _REFINED,
+    "alen": {
+        **_REFINED,
+        "inference": {"steps": 3, "lr": 2.0},
+        "predict_steps": 10,
+        "noise": 4.0,
+        "radius": 2.0,
+    },
+    "aen": {**_REFINED, "inference": {"steps": 10, "lr": 2.0}},
 }
 
 
-def pixel_defaults(method: str, recipe: Mapping[str, Any], energy_net: Any) -> dict[str, Any]:
-    """What pixels want otherwise than a recipe's own parameters: soft IoU, and the above."""
+def pixel_defaults(method: str, energy_net: Any) -> dict[str, Any]:
+    """Overrides of a recipe's defaults for pixels: soft IoU, and the above."""
+    recipe = defaults(method)
     found: dict[str, Any] = {"cost": "pixel-iou"} if recipe.get("cost") == "f1" else {}
     if "local" in recipe:
         found["local"] = energy_for(energy_net, method) in MAPS

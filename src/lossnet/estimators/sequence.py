@@ -45,8 +45,10 @@ from lossnet.estimators.tokens import VOCABULARY_FORM, TokenCoder, collate
 from lossnet.method import Method
 from lossnet.metrics.sequence import SEQUENCE_METRICS
 from lossnet.model_folder import CONFIG, LABELS, VOCABULARY, check_form
+from lossnet.needs import EXACT, REWARD
 from lossnet.nets import Tagger, TokenFeatures
-from lossnet.proposals import Minimiser, Proposal
+from lossnet.proposals import Proposal
+from lossnet.recipes import defaults
 from lossnet.rewards.base import Rewarded, RewardFunction
 from lossnet.spaces import Categorical, Space
 from lossnet.training.predict import best_output, each_batch
@@ -55,11 +57,12 @@ from lossnet.training.sentences import SentenceSource
 #: Tag language models beside the chain: paper 003's GE(a), GE(b) and GE(c).
 GLOBAL_ENERGIES = ("forward", "both", "both+words")
 
-#: Parameters of the recipes that tags want otherwise, by method. The cost-augmented net is told the
-#: truth by its cost alone: with cross-entropy besides it stays where it hardly teaches the chain.
+_CHAIN: dict[str, Any] = {"energy_weight": 0.3, "energy_optimiser": {"lr": 1e-3}}
+#: Overrides of the recipes' defaults for tags, by method. The cost-augmented net learns the truth
+#: from its cost alone: with cross-entropy besides it stays where it hardly teaches the chain.
 TAGGING_DEFAULTS: dict[str, dict[str, Any]] = {
-    "infnet-plus": {"energy_weight": 0.3, "energy_lr": 1e-3, "augmented_xent_weight": 0.0},
-    "infnet": {"energy_weight": 0.3, "energy_lr": 1e-3},
+    "infnet-plus": {**_CHAIN, "augmented_xent_weight": 0.0},
+    "infnet": _CHAIN,
 }
 
 
@@ -181,6 +184,8 @@ class SequenceTagger(LossnetEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    provides = LossnetEstimator.provides | REWARD | EXACT
+
     coder_: TokenCoder
     tags_: list[str]
     scheme_: str
@@ -188,9 +193,10 @@ class SequenceTagger(LossnetEstimator):
 
     # Settings --------------------------------------------------------------------------------
 
-    def _task_defaults(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
-        cost = {"cost": "token-error"} if recipe.get("cost") == "f1" else {}
-        return {**cost, **TAGGING_DEFAULTS.get(str(self.method), {})}
+    def _task_defaults(self) -> dict[str, Any]:
+        name = str(self.method)
+        cost = {"cost": "token-error"} if defaults(name).get("cost") == "f1" else {}
+        return {**cost, **TAGGING_DEFAULTS.get(name, {})}
 
     def _metric_name(self) -> str:
         check_choice("metric", self.metric, SEQUENCE_METRICS)
@@ -210,7 +216,7 @@ class SequenceTagger(LossnetEstimator):
             )
         if self.global_energy is not None:
             check_choice("global_energy", self.global_energy, GLOBAL_ENERGIES)
-            if isinstance(method.predict, Minimiser):
+            if method.needs >= EXACT:
                 raise SettingError(
                     f"{self.method!r} is exact, which a global energy is not; take "
                     "global_energy=None, or another method"
@@ -252,10 +258,9 @@ class SequenceTagger(LossnetEstimator):
                 SequenceData or a file, for early stopping, in place of a split. It is an
                 error if it has tags that training lacks.
             unlabelled: sentences without tags, or a SequenceData or a file, whose tags are not
-                looked at, for ``seal-reward``, ``implicit-reward``, and ``infnet`` with
-                ``tune_on="unlabelled"``.
-            reward: for the first two, how good an output is: ``(tokens, soft tags) -> (B,)``, see
-                :class:`lossnet.rewards.Reward`. It is not kept with the model.
+                looked at, for methods that train on such rows.
+            reward: for methods that need one, how good an output is: ``(tokens, soft tags) ->
+                (B,)``, see :class:`lossnet.rewards.Reward`. It is not kept with the model.
             checkpoint: file that is written during training, to resume from.
             resume_from_checkpoint: go on from ``checkpoint``, which must exist.
         """
@@ -482,7 +487,7 @@ class SequenceTagger(LossnetEstimator):
         """
         data = self._unseen(sentences, columns)
         proposal = self._proposal()
-        exact = isinstance(proposal, Minimiser)
+        exact = proposal.needs >= EXACT
         function = self._marginals if exact else best_output(proposal, self.nets_)
         return self._outputs(function, self._source(data), data)
 

@@ -12,25 +12,21 @@ import torch
 
 from lossnet.errors import SettingError, unknown
 from lossnet.method import Method
-from lossnet.recipes import build
 
 #: No count or width may be larger.
 LARGEST = 2**31 - 1
 
 
-def assembled(method: Any, params: Any) -> Method:
-    """The method of that name with these parameters, or the :class:`Method` given."""
+def check_method(method: Any, params: Any) -> None:
+    """Raise unless this is a method's name with a mapping of parameters, or a :class:`Method`."""
     if params is not None and not isinstance(params, Mapping):
         raise SettingError(
-            f"method_params is {params!r}; give a dict of the method's parameters, or None"
+            f"method_params must be a dict of the method's parameters or None, got {params!r}"
         )
-    if isinstance(method, Method):
-        if params:
-            raise SettingError("method_params go with a method's name, not with a Method")
-        return method
-    if not isinstance(method, str):
-        raise SettingError(f"method is {method!r}; give a method's name or a lossnet.Method")
-    return build(method, params)
+    if not isinstance(method, str | Method):
+        raise SettingError(f"method must be a method's name or a lossnet.Method, got {method!r}")
+    if params and isinstance(method, Method):
+        raise SettingError("method_params go with a method's name, not with a Method")
 
 
 def check_whole(name: str, value: Any, *, least: int = 1) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, get_args
 
 import torch
@@ -12,11 +12,13 @@ from torch import Tensor
 from lossnet.errors import SettingError, unknown
 from lossnet.gradients.base import Gradient
 from lossnet.gradients.hypergradient import Curvature, Product, hypergradient
-from lossnet.gradients.solvers import Neumann, Solver, norm
+from lossnet.gradients.solvers import ConjugateGradient, Neumann, Solver, norm
+from lossnet.needs import UNLABELLED
+from lossnet.objectives import Compound, Judge
 
 if TYPE_CHECKING:
     from lossnet.context import Context
-    from lossnet.objectives import Compound, Judge, Objective
+    from lossnet.objectives import Objective
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Implicit:
     of the inner net, dropout masks included.
 
     Args:
-        inner: L_Aux, what the inner net is trained on (paper 002, Eq. 5).
+        inner: L_Aux, what the inner net is trained on (paper 002, Eq. 5); None where
+            :meth:`through` will say.
         solver: how the linear system is solved.
         damping: added to the curvature's diagonal.
         curvature: ``"hessian"``, exact but indefinite early in training; or ``"gauss-newton"``,
@@ -39,8 +42,8 @@ class Implicit:
         net: the inner net.
     """
 
-    inner: Judge | Compound
-    solver: Solver = field(default_factory=Neumann)
+    inner: Judge | Compound | None = None
+    solver: Neumann | ConjugateGradient | Solver = field(default_factory=Neumann)
     damping: float = 1.0
     curvature: Curvature = "gauss-newton"
     product: Product = "double-backward"
@@ -53,12 +56,14 @@ class Implicit:
         if self.product not in get_args(Product):
             raise unknown("kind of product", self.product, get_args(Product))
         if not self.damping >= 0:
-            raise SettingError(f"damping is {self.damping}; give 0 or more")
+            raise SettingError(f"damping must be at least 0, got {self.damping}")
         if self.curvature == "gauss-newton" and self.damping == 0:
             raise SettingError(
-                "damping is 0, and a Gauss-Newton matrix of a net with more parameters than "
-                "outputs in a batch is singular; give a damping above 0"
+                "damping must be above 0 with curvature='gauss-newton', got 0: the matrix of a net "
+                "with more parameters than outputs in a batch is singular"
             )
+        if self.inner is None:
+            return
         if self.curvature == "gauss-newton" and self.inner.convex_part is None:
             raise SettingError(
                 "no term of the inner objective is convex in the logits, so there is nothing to "
@@ -68,9 +73,18 @@ class Implicit:
 
     @property
     def nets(self) -> frozenset[str]:
-        return self.inner.nets
+        return frozenset() if self.inner is None else self.inner.nets
+
+    def through(self, inner: Objective) -> Implicit:
+        """The rule for candidates of a net that is trained on ``inner``."""
+        assert isinstance(inner, Judge | Compound)
+        return replace(self, inner=inner)
 
     def check(self, objective: Objective, trains: Sequence[str]) -> None:
+        if self.inner is None:
+            raise SettingError(
+                f"Implicit must know what {self.net!r} is trained on: give inner=, its objective"
+            )
         # The loss counts the inner net's answer, so a part of it may depend on that net alone.
         objective.check(keep_path=True, trains=(*trains, self.net))
         self.inner.check(keep_path=False, trains=(self.net,))
@@ -93,18 +107,20 @@ class Implicit:
         parameters: Sequence[Tensor],
     ) -> Gradient:
         inner = [p for p in context.nets[self.net].parameters() if p.requires_grad]
+        trained_on = self.inner
+        assert trained_on is not None  # checked when built
 
         def auxiliary() -> Tensor:
             if self.product == "finite-differences" and self.curvature == "hessian":
                 context.again(self.net)  # the parameters have moved, the masks must not
             with context.focused([self.net], attached=trains):
-                return self.inner(context).mean()
+                return trained_on(context).mean()
 
         def outputs() -> tuple[list[Tensor], Tensor, Tensor]:
             passes = [context]
-            if self.inner.needs_unlabelled:
+            if trained_on.needs >= UNLABELLED:
                 passes.append(context.of("unlabelled"))
-            convex = self.inner.convex_part
+            convex = trained_on.convex_part
             assert convex is not None  # checked when built
             z = [one.logits(self.net) for one in passes]
             return z, convex(context).mean(), auxiliary()

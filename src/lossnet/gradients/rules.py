@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -22,6 +22,10 @@ class Direct:
 
     keeps_path: ClassVar[bool] = False
     nets: ClassVar[frozenset[str]] = frozenset()
+
+    def through(self, inner: Objective) -> Self:
+        """The rule for candidates of a net that is trained on ``inner``: the same."""
+        return self
 
     def check(self, objective: Objective, trains: Sequence[str]) -> None:
         objective.check(keep_path=self.keeps_path, trains=trains)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -73,9 +73,9 @@ class Neumann:
 
     def __post_init__(self) -> None:
         if self.terms < 1:
-            raise SettingError(f"terms is {self.terms}; give 1 or more")
+            raise SettingError(f"terms must be at least 1, got {self.terms}")
         if self.scale is not None and not self.scale > 0.0:
-            raise SettingError(f"scale is {self.scale}; give a number above 0, or None")
+            raise SettingError(f"scale must be above 0 or None, got {self.scale}")
 
     def __call__(self, matvec: Matvec, b: Vector) -> Solution:
         size = _size_of_right_side("Neumann", b)
@@ -126,12 +126,13 @@ class ConjugateGradient:
 
     steps: int = 10
     tolerance: float = 1e-6
+    kind: ClassVar[str] = "cg"
 
     def __post_init__(self) -> None:
         if self.steps < 1:
-            raise SettingError(f"steps is {self.steps}; give 1 or more")
+            raise SettingError(f"steps must be at least 1, got {self.steps}")
         if not self.tolerance > 0.0:
-            raise SettingError(f"tolerance is {self.tolerance}; give a number above 0")
+            raise SettingError(f"tolerance must be above 0, got {self.tolerance}")
 
     def __call__(self, matvec: Matvec, b: Vector) -> Solution:
         size = _size_of_right_side("conjugate gradients", b)
@@ -152,13 +153,6 @@ class ConjugateGradient:
             torch._foreach_mul_(direction, square / before)
             torch._foreach_add_(direction, rest)
         return Solution(x, _bounded(math.sqrt(square) / size, step))
-
-
-#: Solvers by the names settings use.
-SOLVERS: dict[str, type[Neumann] | type[ConjugateGradient]] = {
-    "neumann": Neumann,
-    "cg": ConjugateGradient,
-}
 
 
 def dot(a: Vector, b: Vector) -> float:

@@ -13,6 +13,7 @@ from lossnet.context import Context
 from lossnet.contrasts.base import Compared, Contrast
 from lossnet.costs import ByReward, Cost, f1
 from lossnet.errors import SettingError, unknown
+from lossnet.needs import LOCAL, NOTHING, REWARD, TARGET, needs_of
 from lossnet.objectives.checks import check_path, names
 from lossnet.proposals.base import Candidates, Proposal
 from lossnet.spaces import mean_positions
@@ -44,7 +45,6 @@ class Compare:
     energy: str = "energy"
     path: Path = "all"
     local: bool = False
-    needs_unlabelled: ClassVar[bool] = False
     nets_unlabelled: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
@@ -57,15 +57,12 @@ class Compare:
         return self.proposal.nets | {self.energy}
 
     @property
-    def needs_target(self) -> bool:
-        by_truth = "cost" in self.contrast.requires and not self.needs_reward
-        beside_truth = bool(self.contrast.requires & {"target", "log_q"})
-        return by_truth or beside_truth or self.proposal.needs_target
-
-    @property
-    def needs_reward(self) -> bool:
-        """Whether its candidates are judged by a reward."""
-        return isinstance(self.cost, ByReward) and "cost" in self.contrast.requires
+    def needs(self) -> frozenset[str]:
+        """What it needs of the task: see :mod:`lossnet.needs`."""
+        needs = self.proposal.needs | (LOCAL if self.local else NOTHING)
+        if self.contrast.requires & {"target", "log_q"}:
+            needs |= TARGET
+        return needs | needs_of(self.cost) if "cost" in self.contrast.requires else needs
 
     @property
     def proposals(self) -> tuple[Proposal, ...]:
@@ -85,7 +82,7 @@ class Compare:
                 f"{contrast} needs log q of its candidates and {proposal} has none; "
                 "take Samples, or a contrast without log q such as Ranking"
             )
-        if self.local and ("log_q" in self.contrast.requires or isinstance(self.cost, ByReward)):
+        if self.local and ("log_q" in self.contrast.requires or self.needs >= REWARD):
             what = "log q" if "log_q" in self.contrast.requires else "a reward"
             raise SettingError(
                 f"{what} is of a whole output, and local=True compares positions; take local=False"

@@ -12,6 +12,7 @@ from torch import Tensor
 from lossnet import sparse
 from lossnet.context import Context
 from lossnet.errors import SettingError, unknown
+from lossnet.needs import NOTHING, TARGET, UNLABELLED
 from lossnet.objectives.compare import Compare
 from lossnet.objectives.judge import Judge
 from lossnet.objectives.likelihood import Likelihood
@@ -26,7 +27,7 @@ class Part:
         name: what the history calls it.
         weight: its weight.
         objective: what is summed.
-        rows: the ``"batch"`` itself, or the ``"unlabelled"`` rows that come beside it.
+        rows: the ``"batch"`` itself, or the ``"unlabelled"`` rows that come with it.
     """
 
     name: str
@@ -37,21 +38,21 @@ class Part:
     def __post_init__(self) -> None:
         if self.rows not in ("batch", "unlabelled"):
             raise unknown("kind of rows", self.rows, ["batch", "unlabelled"])
-        if self.rows == "unlabelled" and self.objective.needs_target:
+        if self.rows == "unlabelled" and self.objective.needs >= TARGET:
             raise SettingError(
                 f"{self.name!r} is on unlabelled rows, and its objective needs the truth; take "
                 "cost=ByReward() and candidates that do not ask for it, or terms without "
                 "cross-entropy"
             )
         if not self.weight >= 0:
-            raise SettingError(f"the weight of {self.name!r} is {self.weight}; give 0 or more")
+            raise SettingError(f"the weight of {self.name!r} must be at least 0, got {self.weight}")
 
 
 @dataclass(frozen=True)
 class Compound:
     """A weighted sum of objectives, such as paper 003's Eq. 6; parts of weight 0 are left out.
 
-    Parts may be on unlabelled rows, of which a batch comes beside the labelled one: the mean of
+    Parts may be on unlabelled rows, of which a batch comes with the labelled one: the mean of
     such a part is added to every example, so that the mean loss is L_labelled + λ L_unlabelled.
     """
 
@@ -71,18 +72,10 @@ class Compound:
         return frozenset().union(*(part.objective.nets for part in self._counted))
 
     @property
-    def needs_target(self) -> bool:
-        return any(part.objective.needs_target for part in self._counted)
-
-    @property
-    def needs_unlabelled(self) -> bool:
-        """Whether parts of it are on unlabelled rows."""
-        return bool(self._unlabelled)
-
-    @property
-    def needs_reward(self) -> bool:
-        """Whether a part of it counts a reward."""
-        return any(part.objective.needs_reward for part in self._counted)
+    def needs(self) -> frozenset[str]:
+        """What its parts need of the task, and unlabelled rows where some are on those."""
+        own = UNLABELLED if self._unlabelled else NOTHING
+        return own.union(*(part.objective.needs for part in self._counted))
 
     @property
     def nets_unlabelled(self) -> frozenset[str]:
@@ -134,7 +127,7 @@ class Compound:
         alike = [one for one in objectives if isinstance(one, Compare)]
         together = (
             len(alike) == len(objectives) > 1
-            and not self.needs_unlabelled
+            and not self._unlabelled
             and len({(one.energy, one.local) for one in alike}) == 1
             and all("target" in one.contrast.requires for one in alike)
         )

@@ -13,7 +13,7 @@ from lossnet.errors import SettingError
 from lossnet.objectives.checks import check_path, names
 from lossnet.proposals.base import Proposal
 from lossnet.proposals.net import NetOutput
-from lossnet.terms import CostTerm, Violation, Weighted
+from lossnet.terms import Weighted
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,6 @@ class Judge:
 
     terms: tuple[Weighted, ...]
     prediction: Proposal = field(default_factory=NetOutput)
-    needs_unlabelled: ClassVar[bool] = False
     nets_unlabelled: ClassVar[frozenset[str]] = frozenset()
 
     @property
@@ -36,13 +35,9 @@ class Judge:
         return self.prediction.nets.union(*(t.term.nets for t in self._counted))
 
     @property
-    def needs_target(self) -> bool:
-        return self.prediction.needs_target or any(t.term.needs_target for t in self._counted)
-
-    @property
-    def needs_reward(self) -> bool:
-        """Whether its prediction is judged by a reward."""
-        return any(isinstance(t.term, CostTerm) and t.term.needs_reward for t in self._counted)
+    def needs(self) -> frozenset[str]:
+        """What it needs of the task: see :mod:`lossnet.needs`."""
+        return self.prediction.needs.union(*(t.term.needs for t in self._counted))
 
     @property
     def proposals(self) -> tuple[Proposal, ...]:
@@ -52,7 +47,7 @@ class Judge:
     @property
     def raises_cost(self) -> frozenset[str]:
         """Nets that it drives away from the truth: cost-augmented ones, unfit to predict."""
-        raised = any(isinstance(t.term, Violation) and t.term.raises_cost for t in self._counted)
+        raised = any(t.term.raises_cost for t in self._counted)
         return self.prediction.nets if raised else frozenset()
 
     @property

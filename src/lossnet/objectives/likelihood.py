@@ -10,6 +10,7 @@ from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.errors import SettingError
+from lossnet.needs import EXACT, TARGET
 from lossnet.objectives.checks import names
 from lossnet.proposals.base import Proposal
 
@@ -25,18 +26,13 @@ class Likelihood:
     """
 
     energy: str = "energy"
-    needs_unlabelled: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = EXACT | TARGET
     nets_unlabelled: ClassVar[frozenset[str]] = frozenset()
-    needs_reward: ClassVar[bool] = False
 
     @property
     def nets(self) -> frozenset[str]:
         """Every net it runs."""
         return frozenset({self.energy})
-
-    @property
-    def needs_target(self) -> bool:
-        return True
 
     @property
     def proposals(self) -> tuple[Proposal, ...]:
@@ -61,8 +57,8 @@ class Likelihood:
         energy = context.nets[self.energy]
         if not hasattr(energy, "log_partition"):
             raise SettingError(
-                f"the energy is a {type(energy).__name__}, whose partition function is not to be "
-                "had; take a ChainEnergy, or a method that needs none, such as seal-nce"
+                f"the energy is a {type(energy).__name__}, whose partition function is not "
+                "available; take a ChainEnergy, or a method without exact inference"
             )
         e = context.energy(context.target.unsqueeze(0), self.energy)[0]
         z: Tensor = energy.log_partition(context.encoded(self.energy), context.batch.mask)

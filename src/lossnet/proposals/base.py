@@ -32,7 +32,8 @@ class Proposal(Protocol):
 
     ``provides`` holds ``"log_q"`` where log-probabilities come with the candidates, and
     ``"path"`` where gradients flow from them to the net they come from. ``nets`` are the nets
-    it runs; ``needs_target`` says whether it can serve only where the truth is known.
+    it runs, ``needs`` what it needs of the task (see :mod:`lossnet.needs`): ``"target"`` where it
+    can serve only where the truth is known.
     """
 
     @property
@@ -42,7 +43,7 @@ class Proposal(Protocol):
     def nets(self) -> frozenset[str]: ...
 
     @property
-    def needs_target(self) -> bool: ...
+    def needs(self) -> frozenset[str]: ...
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         """Candidates for the context's batch; detached from the nets unless ``keep_path``."""

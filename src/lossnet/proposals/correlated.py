@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
 from lossnet.context import Context
 from lossnet.errors import SettingError
+from lossnet.needs import NOTHING
 from lossnet.proposals.base import Candidates
 from lossnet.proposals.noise import check_planes, smooth_noise
 
@@ -32,14 +34,15 @@ class CorrelatedSamples:
     k: int = 20
     radius: float = 2.0
     net: str = "task"
-    provides: frozenset[str] = frozenset()
-    needs_target = False
+    kind: ClassVar[str] = "correlated"
+    provides = NOTHING
+    needs = NOTHING
 
     def __post_init__(self) -> None:
         if self.k < 1:
-            raise SettingError(f"the number of samples is {self.k}; give 1 or more")
+            raise SettingError(f"k must be at least 1, got {self.k}")
         if not self.radius >= 0:
-            raise SettingError(f"radius is {self.radius}; give a number of pixels, 0 or more")
+            raise SettingError(f"radius must be at least 0 pixels, got {self.radius}")
 
     @property
     def nets(self) -> frozenset[str]:

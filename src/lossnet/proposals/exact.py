@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from lossnet.context import Context
 from lossnet.errors import SettingError
+from lossnet.needs import EXACT, NOTHING, TARGET
 from lossnet.proposals.base import Candidates
 
 
@@ -25,15 +26,15 @@ class Minimiser:
 
     energy: str = "energy"
     margin: float = 0.0
-    provides: frozenset[str] = frozenset()
+    provides = NOTHING
 
     def __post_init__(self) -> None:
         if not self.margin >= 0:
-            raise SettingError(f"margin is {self.margin}; give 0 or more")
+            raise SettingError(f"margin must be at least 0, got {self.margin}")
 
     @property
-    def needs_target(self) -> bool:
-        return self.margin > 0
+    def needs(self) -> frozenset[str]:
+        return EXACT | TARGET if self.margin else EXACT
 
     @property
     def nets(self) -> frozenset[str]:

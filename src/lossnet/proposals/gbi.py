@@ -15,6 +15,7 @@ from lossnet.context import Context
 from lossnet.contrasts.base import Compared, Contrast
 from lossnet.costs import Cost
 from lossnet.errors import SettingError, unknown
+from lossnet.needs import NOTHING, needs_of
 from lossnet.proposals.base import Candidates, Proposal
 from lossnet.proposals.plain import Zeros
 
@@ -59,15 +60,15 @@ class GBI:
 
     def __post_init__(self) -> None:
         if self.steps < 0:
-            raise SettingError(f"steps is {self.steps}; give 0 or more")
+            raise SettingError(f"steps must be at least 0, got {self.steps}")
         if not self.lr > 0:
-            raise SettingError(f"lr is {self.lr}; give a step size above 0")
+            raise SettingError(f"lr must be above 0, got {self.lr}")
         if self.step not in get_args(StepKind):
             raise unknown("kind of step", self.step, get_args(StepKind))
         if self.keep not in ("best", "last"):
             raise unknown("choice of iterate", self.keep, ["best", "last"])
         if self.contrast is not None and self.cost is None:
-            raise SettingError("an adversarial GBI needs a cost; give cost= beside contrast=")
+            raise SettingError("an adversarial GBI needs a cost; give cost= with contrast=")
         if self.contrast is not None and self.contrast.requires - {"cost"}:
             raise SettingError(
                 f"an adversarial GBI judges every output by itself, and "
@@ -85,8 +86,8 @@ class GBI:
         return self.start.nets | {self.energy}
 
     @property
-    def needs_target(self) -> bool:
-        return self.start.needs_target or self.cost is not None
+    def needs(self) -> frozenset[str]:
+        return self.start.needs | (NOTHING if self.cost is None else needs_of(self.cost))
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         if keep_path and self.adam:

@@ -8,6 +8,7 @@ import torch
 
 from lossnet.context import Context
 from lossnet.errors import SettingError
+from lossnet.needs import NOTHING
 from lossnet.proposals.base import Candidates
 from lossnet.proposals.noise import check_planes, sampling_noise, smooth_noise
 
@@ -20,7 +21,7 @@ class NetOutput:
 
     net: str = "task"
     provides = _PATH
-    needs_target = False
+    needs = NOTHING
 
     @property
     def nets(self) -> frozenset[str]:
@@ -50,12 +51,12 @@ class Samples:
     net: str = "task"
     temperature: float = 1.0
     provides = frozenset({"log_q"})
-    needs_target = False
+    needs = NOTHING
 
     def __post_init__(self) -> None:
-        _at_least_one(self.k, "samples")
+        _at_least_one(self.k)
         if not self.temperature > 0:
-            raise SettingError(f"temperature is {self.temperature}; give a number above 0")
+            raise SettingError(f"temperature must be above 0, got {self.temperature}")
 
     @property
     def nets(self) -> frozenset[str]:
@@ -95,14 +96,14 @@ class Perturbed:
     radius: float = 0.0
     net: str = "task"
     provides = _PATH
-    needs_target = False
+    needs = NOTHING
 
     def __post_init__(self) -> None:
-        _at_least_one(self.k, "candidates")
+        _at_least_one(self.k)
         if not self.std >= 0:
-            raise SettingError(f"std is {self.std}; give a number of 0 or more")
+            raise SettingError(f"std must be at least 0, got {self.std}")
         if not self.radius >= 0:
-            raise SettingError(f"radius is {self.radius}; give a number of pixels, 0 or more")
+            raise SettingError(f"radius must be at least 0 pixels, got {self.radius}")
 
     @property
     def nets(self) -> frozenset[str]:
@@ -130,6 +131,6 @@ class Perturbed:
         return Candidates(context.space.relax(logits), logits=logits)
 
 
-def _at_least_one(k: int, what: str) -> None:
+def _at_least_one(k: int) -> None:
     if k < 1:
-        raise SettingError(f"the number of {what} is {k}; give 1 or more")
+        raise SettingError(f"k must be at least 1, got {k}")

@@ -10,18 +10,17 @@ from torch import Tensor
 from lossnet import sparse
 from lossnet.context import Context
 from lossnet.errors import SettingError
+from lossnet.needs import NOTHING, TARGET
 from lossnet.proposals.base import Candidates, Proposal
-
-_NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Target:
     """The truth itself: one candidate."""
 
-    provides = _NOTHING
-    nets = _NOTHING
-    needs_target = True
+    provides = NOTHING
+    nets = NOTHING
+    needs = TARGET
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         return Candidates(context.target.unsqueeze(0))
@@ -37,8 +36,8 @@ class Exact:
     """
 
     provides = frozenset({"log_q"})
-    nets = _NOTHING
-    needs_target = True
+    nets = NOTHING
+    needs = TARGET
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         target = context.target
@@ -61,8 +60,8 @@ class Zeros:
     """
 
     energy: str = "energy"
-    provides = _NOTHING
-    needs_target = False
+    provides = NOTHING
+    needs = NOTHING
 
     @property
     def nets(self) -> frozenset[str]:
@@ -79,12 +78,12 @@ class Random:
 
     k: int = 3
     energy: str = "energy"
-    provides = _NOTHING
-    needs_target = False
+    provides = NOTHING
+    needs = NOTHING
 
     def __post_init__(self) -> None:
         if self.k < 1:
-            raise SettingError(f"the number of random starts is {self.k}; give 1 or more")
+            raise SettingError(f"k must be at least 1, got {self.k}")
 
     @property
     def nets(self) -> frozenset[str]:
@@ -130,8 +129,8 @@ class Several:
         return frozenset().union(*(part.nets for part in self.parts))
 
     @property
-    def needs_target(self) -> bool:
-        return any(part.needs_target for part in self.parts)
+    def needs(self) -> frozenset[str]:
+        return frozenset().union(*(part.needs for part in self.parts))
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         drawn = [part(context, keep_path=keep_path).y for part in self.parts]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from lossnet.context import Context
 from lossnet.errors import SettingError
+from lossnet.needs import NOTHING
 from lossnet.proposals.base import Candidates
 from lossnet.proposals.noise import sampling_noise
 
@@ -36,14 +38,15 @@ class RelaxedSamples:
     straight_through: bool = True
     path_through_log_q: bool = False
     net: str = "task"
+    kind: ClassVar[str] = "relaxed"
     provides = frozenset({"log_q", "path"})
-    needs_target = False
+    needs = NOTHING
 
     def __post_init__(self) -> None:
         if self.k < 1:
-            raise SettingError(f"the number of samples is {self.k}; give 1 or more")
+            raise SettingError(f"k must be at least 1, got {self.k}")
         if not self.temperature > 0:
-            raise SettingError(f"temperature is {self.temperature}; give a number above 0")
+            raise SettingError(f"temperature must be above 0, got {self.temperature}")
 
     @property
     def nets(self) -> frozenset[str]:

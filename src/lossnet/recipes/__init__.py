@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from lossnet.errors import SettingError, unknown
+from lossnet.errors import unknown
 from lossnet.method import Method
+from lossnet.parameters import listed, take_all
 from lossnet.recipes.alen import aen, alen
 from lossnet.recipes.chains import crf, ssvm
 from lossnet.recipes.cross_entropy import cross_entropy, task_ranking
@@ -28,7 +30,7 @@ from lossnet.recipes.seal_static import (
 )
 from lossnet.recipes.semi_supervised import implicit_reward, seal_reward
 
-RECIPES: dict[str, Callable[..., Method]] = {
+METHODS: dict[str, Callable[..., Method]] = {
     "cross-entropy": cross_entropy,
     "task-ranking": task_ranking,
     "spen": spen,
@@ -51,43 +53,44 @@ RECIPES: dict[str, Callable[..., Method]] = {
     "implicit-dvn": implicit_dvn,
     "implicit-cd": implicit_cd,
     "implicit-nce": implicit_nce,
-}
-
-
-#: Methods for sequences of tags alone: an energy whose partition function can be computed, or a
-#: reward of tagged sentences.
-SEQUENCE_ONLY: dict[str, Callable[..., Method]] = {
     "crf": crf,
     "ssvm": ssvm,
     "seal-reward": seal_reward,
     "implicit-reward": implicit_reward,
 }
-#: Every method.
-METHODS = RECIPES | SEQUENCE_ONLY
 
 
-def build(name: str, parameters: Mapping[str, Any] | None = None) -> Method:
-    """The method of that name, with these parameters in place of its defaults.
+def build(name: str, *overrides: Mapping[str, Any] | None) -> Method:
+    """The method of that name, its defaults changed by the overrides in turn.
 
-    >>> build("seal-nce", {"samples": 40}).name
+    >>> build("seal-nce", {"samples": 40, "energy_optimiser": {"lr": 5e-3}}).name
     'seal-nce'
     """
-    if name not in METHODS:
-        raise unknown("method", name, METHODS)
-    known = defaults(name)
-    for key, value in (parameters or {}).items():
-        if key not in known:
-            raise unknown(f"parameter of {name}", key, known)
-        _check_type(name, key, value, known[key])
-    return METHODS[name](**(parameters or {}))
+    given = parameters(name, *overrides)
+    return METHODS[name](**given)
+
+
+def parameters(name: str, *overrides: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The parameters of a method: its defaults changed by the overrides in turn.
+
+    A part is changed by a mapping of its own parameters, by the name of another kind, by a mapping
+    with a ``kind``, or replaced by a part.
+    """
+    hints, found = dict(_hints(name)), defaults(name)
+    for given in overrides:
+        found |= take_all(name, hints, found, given or {})
+    return found
 
 
 def defaults(name: str) -> dict[str, Any]:
     """The parameters of a method and their defaults."""
-    if name not in METHODS:
-        raise unknown("method", name, METHODS)
-    signature = inspect.signature(METHODS[name])
-    return {key: parameter.default for key, parameter in signature.parameters.items()}
+    return {key: p.default for key, p in _signature(name).parameters.items()}
+
+
+def listing(name: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any, Sequence[str]]]:
+    """Every parameter, nested ones by dotted names: its name, value, and choices if there are."""
+    for key, hint in _hints(name):
+        yield from listed(key, hint, values[key])
 
 
 def summary(name: str) -> str:
@@ -95,23 +98,35 @@ def summary(name: str) -> str:
     return (inspect.getdoc(METHODS[name]) or "").splitlines()[0]
 
 
-def _check_type(method: str, key: str, value: Any, default: Any) -> None:
-    wanted: tuple[type, ...] = (type(default),)
-    if isinstance(default, float):
-        wanted = (float, int)
-    if isinstance(value, bool) != isinstance(default, bool) or not isinstance(value, wanted):
-        raise SettingError(
-            f"{key} of {method} is {value!r}; give a value of type {type(default).__name__}, "
-            f"such as {default!r}"
-        )
+def methods_for(provides: Collection[str]) -> list[str]:
+    """The methods that a task which provides so much can train, with their defaults."""
+    return [name for name in METHODS if build(name).needs <= set(provides)]
+
+
+def methods_needing(need: str) -> list[str]:
+    """The methods that need it, with their defaults."""
+    return [name for name in METHODS if need in build(name).needs]
+
+
+@cache
+def _signature(name: str) -> inspect.Signature:
+    if name not in METHODS:
+        raise unknown("method", name, METHODS)
+    return inspect.signature(METHODS[name], eval_str=True)
+
+
+def _hints(name: str) -> list[tuple[str, Any]]:
+    return [(key, p.annotation) for key, p in _signature(name).parameters.items()]
 
 
 __all__ = [
     "METHODS",
-    "RECIPES",
-    "SEQUENCE_ONLY",
     "build",
     "defaults",
+    "listing",
+    "methods_for",
+    "methods_needing",
+    "parameters",
     "summary",
     *(recipe.__name__ for recipe in METHODS.values()),
 ]

@@ -1,4 +1,11 @@
-"""Updates that several recipes share."""
+"""Updates that several recipes share, and the words of their parameters.
+
+``energy_weight`` is λ1, the weight of the loss-net's opinion, and ``xent_weight`` λ2, that of
+cross-entropy. ``energy_optimiser`` and ``task_optimiser`` are AdamW with a learning rate ``lr``,
+halved after ``plateau`` epochs without a better validation metric, as in the public code;
+``energy_steps`` and ``task_steps`` are how many steps each takes per batch. ``cost`` names the
+task's cost Δ, ``margin`` its weight, ``inference`` is gradient descent on the energy.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +14,7 @@ from dataclasses import replace
 from lossnet.contrasts.base import Contrast
 from lossnet.costs import Cost, get_cost
 from lossnet.gradients import Direct, GradientRule
-from lossnet.method import Optimiser, Update
+from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Compare, Compound, Judge, Part
 from lossnet.objectives.compare import Path
 from lossnet.proposals.base import Proposal
@@ -15,59 +22,57 @@ from lossnet.proposals.net import NetOutput
 from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
 
 
+def together(name: str, *updates: Update) -> Method:
+    """One phase: the updates in turn on every batch, and one pass of the task-net predicts."""
+    return Method(name, (Phase(updates, name=name),))
+
+
+def pretrain(net: str, optimiser: Optimiser) -> Phase:
+    """A net trained with cross-entropy, to start inference from or to draw noise from."""
+    update = task_update(optimiser, net=net)
+    return Phase((update,), predict=NetOutput(net), name=f"pretrain {net}")
+
+
 def task_update(
+    optimiser: Optimiser,
     contrast: Contrast | None = None,
-    *,
-    local: bool = False,
     energy_weight: float = 0.0,
     xent_weight: float = 1.0,
+    *,
     entropy_weight: float = 0.0,
+    local: bool = False,
     steps: int = 1,
-    lr: float,
-    weight_decay: float,
     net: str = "task",
 ) -> Update:
     """L_F = λ1 link(E(x, F(x))) + λ2 Σ cross-entropy   (paper 000, Eq. 1).
 
     With λ1 = 0 this is cross-entropy training. ``entropy_weight`` times the output's entropy is
     taken off, where the energy stands for -log p. ``local`` links every position's energy by
-    itself. Learning rates are halved after 5 epochs without a better validation metric, as in the
-    public code.
+    itself.
     """
     terms = (
         Weighted(energy_weight, EnergyTerm(contrast, local=local)),
         Weighted(xent_weight, CrossEntropy()),
         Weighted(entropy_weight if energy_weight else 0.0, NegativeEntropy()),
     )
-    return Update(
-        net,
-        Judge(terms, NetOutput(net)),
-        steps=steps,
-        optimiser=Optimiser(lr=lr, weight_decay=weight_decay, plateau=5),
-    )
+    return Update(net, Judge(terms, NetOutput(net)), steps=steps, optimiser=optimiser)
 
 
 def energy_update(
+    optimiser: Optimiser,
     contrast: Contrast,
     proposal: Proposal,
     *,
     cost: str | Cost = "f1",
     steps: int = 1,
-    lr: float,
-    weight_decay: float,
-    beta1: float = 0.9,
     path: Path = "all",
     local: bool = False,
     gradient: GradientRule | None = None,
 ) -> Update:
     """L_E: a contrast of the energies of a proposal's candidates, by default its own gradient."""
-    return Update(
-        "energy",
-        Compare(contrast, proposal, get_cost(cost), path=path, local=local),
-        steps=steps,
-        optimiser=Optimiser(lr=lr, weight_decay=weight_decay, plateau=5, beta1=beta1),
-        gradient=gradient or Direct(),
-    )
+    objective = Compare(contrast, proposal, get_cost(cost), path=path, local=local)
+    gradient = gradient or Direct()
+    return Update("energy", objective, steps=steps, optimiser=optimiser, gradient=gradient)
 
 
 def with_unlabelled(update: Update, objective: Compare | Judge, weight: float) -> Update:
@@ -80,5 +85,5 @@ def with_unlabelled(update: Update, objective: Compare | Judge, weight: float) -
     own = update.objective
     assert not isinstance(own, Compound)
     labelled = Part(f"labelled/{update.name}", 1.0, own)
-    beside = Part(f"unlabelled/{update.name}", weight, objective, rows="unlabelled")
-    return replace(update, objective=Compound((labelled, beside)))
+    unlabelled = Part(f"unlabelled/{update.name}", weight, objective, rows="unlabelled")
+    return replace(update, objective=Compound((labelled, unlabelled)))

@@ -14,99 +14,67 @@ sentences: the citation benchmark takes 200 for some 30 tokens.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from lossnet.contrasts import Regression
-from lossnet.contrasts.base import Contrast
-from lossnet.costs import ByReward, get_cost
-from lossnet.gradients.hypergradient import Curvature, Product
-from lossnet.method import Method, Optimiser, Phase, Update
+from lossnet.costs import ByReward, Cost, get_cost
+from lossnet.gradients import Direct, Implicit, Neumann
+from lossnet.method import Method, Optimiser, Update
 from lossnet.objectives import Compare, Compound, Judge, Part
+from lossnet.parameters import Count, Weight
 from lossnet.proposals import Perturbed, Proposal, Samples, Several
-from lossnet.recipes.implicit import ImplicitRule
-from lossnet.recipes.parts import energy_update, task_update, with_unlabelled
+from lossnet.recipes.parts import energy_update, task_update, together, with_unlabelled
 from lossnet.terms import CostTerm, EnergyTerm, NegativeEntropy, Weighted
-
-
-def _candidates(samples: int, temperature: float, std: float) -> Proposal:
-    return Several((Perturbed(samples + 1, std), Samples(samples, temperature=temperature)))
-
-
-def _follow(contrast: Contrast, energy_weight: float, entropy_weight: float) -> Judge:
-    """What the task-net minimises where there is no truth."""
-    energy = Weighted(energy_weight, EnergyTerm(contrast))
-    return Judge((energy, Weighted(entropy_weight, NegativeEntropy())))
 
 
 def seal_reward(
     *,
-    energy_weight: float = 30.0,
-    xent_weight: float = 1.0,
-    entropy_weight: float = 1.0,
-    unlabelled_weight: float = 1.0,
+    energy_weight: Weight = 30.0,
+    xent_weight: Weight = 1.0,
+    entropy_weight: Weight = 1.0,
+    unlabelled_weight: Weight = 1.0,
     cost: str = "token-error",
-    samples: int = 5,
+    samples: Count = 5,
     temperature: float = 1.0,
-    std: float = 1.0,
-    energy_steps: int = 2,
-    task_steps: int = 1,
-    energy_lr: float = 5e-3,
-    task_lr: float = 5e-3,
-    weight_decay: float = 1e-5,
+    std: Weight = 1.0,
+    energy_steps: Count = 2,
+    task_steps: Count = 1,
+    energy_optimiser: Optimiser = Optimiser(5e-3, plateau=5),
+    task_optimiser: Optimiser = Optimiser(5e-3, plateau=5),
 ) -> Method:
     """SEAL-dynamic with regression, and a reward where rows are unlabelled.
 
     The gradients are direct (paper 000, section 2.3, regression-s); the unlabelled part is that
     of paper 002, section 4.
     """
-    contrast, candidates = Regression(), _candidates(samples, temperature, std)
+    candidates = _candidates(samples, temperature, std)
     energy = energy_update(
-        contrast,
-        candidates,
-        cost=cost,
-        steps=energy_steps,
-        lr=energy_lr,
-        weight_decay=weight_decay,
+        energy_optimiser, Regression(), candidates, cost=cost, steps=energy_steps
     )
-    task = task_update(
-        contrast,
-        energy_weight=energy_weight,
-        xent_weight=xent_weight,
-        entropy_weight=entropy_weight,
-        steps=task_steps,
-        lr=task_lr,
-        weight_decay=weight_decay,
+    rewarded = Compare(Regression(), candidates, ByReward())
+    energy = with_unlabelled(energy, rewarded, unlabelled_weight)
+    task = _task_update(
+        task_optimiser, energy_weight, xent_weight, entropy_weight, unlabelled_weight
     )
-    energy = with_unlabelled(energy, Compare(contrast, candidates, ByReward()), unlabelled_weight)
-    task = with_unlabelled(
-        task,
-        _follow(contrast, energy_weight, entropy_weight),
-        unlabelled_weight if energy_weight else 0.0,
-    )
-    return Method("seal-reward", (Phase((energy, task), name="seal-reward"),))
+    return together("seal-reward", energy, replace(task, steps=task_steps))
 
 
 def implicit_reward(
     *,
-    energy_weight: float = 30.0,
-    xent_weight: float = 1.0,
-    entropy_weight: float = 1.0,
-    unlabelled_weight: float = 1.0,
-    outcome_weight: float = 1.0,
+    energy_weight: Weight = 30.0,
+    xent_weight: Weight = 1.0,
+    entropy_weight: Weight = 1.0,
+    unlabelled_weight: Weight = 1.0,
+    outcome_weight: Weight = 1.0,
     cost: str = "token-error",
-    samples: int = 5,
+    samples: Count = 5,
     temperature: float = 1.0,
-    std: float = 1.0,
-    task_steps: int = 1,
-    energy_lr: float = 5e-3,
-    task_lr: float = 5e-3,
-    weight_decay: float = 1e-5,
-    gradient: Literal["implicit", "direct"] = "implicit",
-    solver: Literal["neumann", "cg"] = "neumann",
-    solver_steps: int = 1,
-    damping: float = 1.0,
-    curvature: Curvature = "gauss-newton",
-    product: Product = "double-backward",
+    std: Weight = 1.0,
+    task_steps: Count = 1,
+    gradient: Implicit | Direct = Implicit(solver=Neumann(1)),
+    energy_optimiser: Optimiser = Optimiser(5e-3, plateau=5),
+    task_optimiser: Optimiser = Optimiser(5e-3, plateau=5),
 ) -> Method:
     """Implicit gradient with regression, and a reward where rows are unlabelled.
 
@@ -117,44 +85,47 @@ def implicit_reward(
     bringing them about. Where the reward is not differentiable the implicit part has the labelled
     rows alone.
     """
-    contrast, candidates = Regression(), _candidates(samples, temperature, std)
-    rule = ImplicitRule(gradient, solver, solver_steps, damping, curvature, product)
-    task = task_update(
-        contrast,
-        energy_weight=energy_weight,
-        xent_weight=xent_weight,
-        entropy_weight=entropy_weight,
-        steps=task_steps,
-        lr=task_lr,
-        weight_decay=weight_decay,
+    task = _task_update(
+        task_optimiser, energy_weight, xent_weight, entropy_weight, unlabelled_weight
     )
-    task = with_unlabelled(
-        task,
-        _follow(contrast, energy_weight, entropy_weight),
-        unlabelled_weight if energy_weight else 0.0,
+    candidates = _candidates(samples, temperature, std)
+    outcome = outcome_weight if gradient.keeps_path else 0.0
+    labelled = _primary("labelled", get_cost(cost), candidates, 1.0, outcome)
+    rewarded = _primary("unlabelled", ByReward(), candidates, unlabelled_weight, outcome)
+    rule = gradient.through(task.objective)
+    loss = Compound(labelled + rewarded)
+    energy = Update("energy", loss, optimiser=energy_optimiser, gradient=rule)
+    return together("implicit-reward", replace(task, steps=task_steps), energy)
+
+
+def _candidates(samples: int, temperature: float, std: float) -> Proposal:
+    return Several((Perturbed(samples + 1, std), Samples(samples, temperature=temperature)))
+
+
+def _task_update(
+    optimiser: Optimiser,
+    energy_weight: float,
+    xent_weight: float,
+    entropy_weight: float,
+    unlabelled_weight: float,
+) -> Update:
+    """The task-net on all rows; the truth counts where there is one."""
+    own = task_update(
+        optimiser, Regression(), energy_weight, xent_weight, entropy_weight=entropy_weight
     )
-    assert isinstance(task.objective, Judge | Compound)
-    outcome = outcome_weight if gradient == "implicit" else 0.0
-    parts = (
-        Part("labelled/energy", 1.0, Compare(contrast, candidates, get_cost(cost), path="none")),
-        Part("labelled/outcome", outcome, Judge((Weighted(1.0, CostTerm(get_cost(cost))),))),
-        Part(
-            "unlabelled/energy",
-            unlabelled_weight,
-            Compare(contrast, candidates, ByReward(), path="none"),
-            rows="unlabelled",
-        ),
-        Part(
-            "unlabelled/outcome",
-            outcome * unlabelled_weight,
-            Judge((Weighted(1.0, CostTerm(ByReward())),)),
-            rows="unlabelled",
-        ),
+    energy = Weighted(energy_weight, EnergyTerm(Regression()))
+    follow = Judge((energy, Weighted(entropy_weight, NegativeEntropy())))
+    return with_unlabelled(own, follow, unlabelled_weight if energy_weight else 0.0)
+
+
+def _primary(
+    rows: str, cost: Cost | ByReward, candidates: Proposal, weight: float, outcome: float
+) -> tuple[Part, Part]:
+    """L_Prim on labelled or unlabelled rows: the regression, and the cost of the output."""
+    compare = Compare(Regression(), candidates, cost, path="none")
+    judge = Judge((Weighted(1.0, CostTerm(cost)),))
+    kind: Literal["batch", "unlabelled"] = "unlabelled" if rows == "unlabelled" else "batch"
+    return (
+        Part(f"{rows}/energy", weight, compare, rows=kind),
+        Part(f"{rows}/outcome", outcome * weight, judge, rows=kind),
     )
-    energy = Update(
-        "energy",
-        Compound(parts),
-        optimiser=Optimiser(lr=energy_lr, weight_decay=weight_decay, plateau=5),
-        gradient=rule(task.objective),
-    )
-    return Method("implicit-reward", (Phase((task, energy), name="implicit-reward"),))

@@ -86,7 +86,7 @@ class Trainer:
                 raise SettingError(f"phase {phase.name!r} monitors its loss: give validation rows")
         self.sources = {"train": data, "validation": validation, "unlabelled": unlabelled}
         for phase in method.phases:
-            for rows in (phase.rows, "unlabelled" if phase.beside else phase.rows):
+            for rows in (phase.rows, "unlabelled" if phase.uses_unlabelled else phase.rows):
                 if self.sources[rows] is None:
                     raise SettingError(
                         f"phase {phase.name!r} trains on {rows} rows, and none are given"
@@ -188,7 +188,7 @@ class Trainer:
         """The rows of an epoch's batches, and of the unlabelled ones beside them."""
         own = list(self.data.shuffled(self.batch_size, self.order))
         spare = self.sources["unlabelled"]
-        if not self.phase.beside or spare is None:
+        if not self.phase.uses_unlabelled or spare is None:
             return [(rows, None) for rows in own]
         beside = list(spare.shuffled(self.batch_size, self.order_beside))
         longest = max(len(own), len(beside))
@@ -208,7 +208,7 @@ class Trainer:
             generator=self.generator,
             training=self.phase.trained,
             streams=self.streams,
-            beside=None if spare is None or beside is None else spare.batch(beside),
+            unlabelled=None if spare is None or beside is None else spare.batch(beside),
         )
         where = f" (phase {self.phase.name!r}, epoch {self.epoch + 1}, batch {number + 1})"
         means: dict[str, float] = {}

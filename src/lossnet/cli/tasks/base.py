@@ -158,9 +158,6 @@ class Task(Protocol):
     def estimator(self) -> type[LossnetEstimator]:
         """The estimator's class."""
 
-    def methods(self) -> Iterable[str]:
-        """The methods it takes."""
-
     def load_parts(self, args: argparse.Namespace) -> Parts:
         """The parts to train, validate and test on; ``args`` as ``train`` or ``compare`` has it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,12 +117,6 @@ class Images:
         from lossnet.estimators import ImageSegmenter
 
         return ImageSegmenter
-
-    def methods(self) -> Iterable[str]:
-        """All but those for sequences alone."""
-        from lossnet.recipes import RECIPES
-
-        return RECIPES
 
     def fit(self, model: Any, splits: Any, **options: Any) -> None:
         """Train, once the model can take every part."""

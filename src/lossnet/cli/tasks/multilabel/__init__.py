@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,12 +103,6 @@ class MultiLabel:
         from lossnet.estimators import MultiLabelClassifier
 
         return MultiLabelClassifier
-
-    def methods(self) -> Iterable[str]:
-        """All but those for sequences alone."""
-        from lossnet.recipes import RECIPES
-
-        return RECIPES
 
     def fit(self, model: Any, splits: Parts, **options: Any) -> None:
         """Train, the labels' names given."""

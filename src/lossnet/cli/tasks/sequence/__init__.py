@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -149,12 +149,6 @@ class Sequences:
         from lossnet.estimators import SequenceTagger
 
         return SequenceTagger
-
-    def methods(self) -> Iterable[str]:
-        """All of them."""
-        from lossnet.recipes import METHODS
-
-        return METHODS
 
     def fit(self, model: Any, splits: Parts, **options: Any) -> None:
         """Train."""

@@ -1,0 +1,192 @@
+"""Parameters by name, nested at any depth: how values are taken, checked, listed and stored.
+
+A recipe's parameters are its keyword arguments. One that is a part, such as an optimiser or a
+solver, has parameters of its own: the fields of its dataclass that are numbers, switches, choices
+or parts. Other fields (the net a proposal runs, where inference starts) are set by the recipe.
+A union of parts lists the kinds to choose from, each by its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from lossnet.errors import SettingError, unknown
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """The smallest value of a number."""
+
+    least: float
+
+
+Count = Annotated[int, AtLeast(1)]
+Weight = Annotated[float, AtLeast(0)]
+
+#: What a value of each type is called, and what is accepted for it.
+_PLAIN: dict[type, tuple[str, tuple[type, ...]]] = {
+    bool: ("true or false", (bool, np.bool_)),
+    int: ("an integer", (Integral,)),
+    float: ("a number", (Real,)),
+    str: ("a string", (str,)),
+}
+
+
+def take(name: str, hint: Any, current: Any, value: Any) -> Any:
+    """``value`` as a parameter of this type holds it; a mapping changes parameters of ``current``.
+
+    >>> take("samples", Count, 20, np.int64(40))
+    40
+    """
+    kinds = kinds_of(hint)
+    return _take_part(name, hint, current, value) if kinds else _take_plain(name, hint, value)
+
+
+def _take_plain(name: str, hint: Any, value: Any) -> Any:
+    (kind, *_), least = _options(hint), _least(hint)
+    if value is None and NoneType in _options(hint):
+        return None
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise unknown(name, str(value), get_args(kind))
+        return value
+    words, accepted = _PLAIN[kind]
+    if not isinstance(value, accepted) or isinstance(value, bool | np.bool_) != (kind is bool):
+        raise SettingError(f"{name} must be {words}, got {value!r}")
+    number = kind(value)
+    if least is not None and not number >= least:
+        raise SettingError(f"{name} must be at least {least:g}, got {value}")
+    return number
+
+
+def _take_part(name: str, hint: Any, current: Any, value: Any) -> Any:
+    kinds = kinds_of(hint)
+    if isinstance(value, str):
+        value = {"kind": value}
+    if not isinstance(value, Mapping):
+        if isinstance(value, tuple(kinds.values())) or _takes_own(hint, value):
+            return value
+        raise SettingError(
+            f"{name} must be a part ({', '.join(kinds)}) or a mapping of its parameters, got "
+            f"{value!r}"
+        )
+    kind = value.get("kind", kind_of(type(current)))
+    if kind not in kinds:
+        raise unknown(f"kind of {name}", str(kind), kinds)
+    part: Any = current if type(current) is kinds[kind] else kinds[kind]()
+    given = {key: item for key, item in value.items() if key != "kind"}
+    changes = take_all(name, parameters_of(type(part)), vars(part), given, f"{name}.")
+    try:
+        return replace(part, **changes)
+    except SettingError as error:
+        raise SettingError(f"{name}: {error}") from error
+
+
+def take_all(
+    owner: str,
+    hints: Mapping[str, Any],
+    current: Mapping[str, Any],
+    given: Mapping[str, Any],
+    prefix: str = "",
+) -> dict[str, Any]:
+    """The values ``given`` to parameters of these types, checked; errors call them by a prefix."""
+    for key in given:
+        if key not in hints:
+            raise unknown(f"parameter of {owner}", str(key), hints)
+    return {key: take(prefix + key, hints[key], current[key], item) for key, item in given.items()}
+
+
+def kinds_of(hint: Any) -> dict[str, type]:
+    """The kinds of parts to choose from, by name: dataclasses that can be built from defaults."""
+    return {
+        kind_of(option): option
+        for option in _options(hint)
+        if isinstance(option, type) and is_dataclass(option) and _has_defaults(option)
+    }
+
+
+def kind_of(part: type) -> str:
+    """The name of a kind of part: its ``kind``, or its class in lower case.
+
+    >>> from lossnet.proposals import NetOutput
+    >>> kind_of(NetOutput)
+    'net-output'
+    """
+    named = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", part.__name__).lower()
+    return str(getattr(part, "kind", named))
+
+
+def parameters_of(part: type) -> dict[str, Any]:
+    """The parameters of a kind of part and their types."""
+    hints = get_type_hints(part, include_extras=True)
+    return {f.name: hints[f.name] for f in fields(part) if _is_parameter(hints[f.name])}
+
+
+def plain(value: Any) -> Any:
+    """A parameter's value as JSON holds it; :func:`take` takes it back."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    own = {key: plain(getattr(value, key)) for key in parameters_of(type(value))}
+    return {"kind": kind_of(type(value)), **own}
+
+
+def listed(name: str, hint: Any, value: Any) -> Iterator[tuple[str, Any, Sequence[str]]]:
+    """A parameter and those nested in it: dotted name, value, and the choices where few exist."""
+    kinds = kinds_of(hint)
+    if not kinds:
+        yield name, value, get_args(_options(hint)[0])
+        return
+    if len(kinds) > 1:
+        yield name, kind_of(type(value)), tuple(kinds)
+    for key, inner in parameters_of(type(value)).items():
+        yield from listed(f"{name}.{key}", inner, getattr(value, key))
+
+
+def with_value(params: Mapping[str, Any], path: Sequence[str], value: Any) -> dict[str, Any]:
+    """``params`` with this value at the end of a path of names.
+
+    >>> with_value({"solver": "cg"}, ["solver", "steps"], 5)
+    {'solver': {'kind': 'cg', 'steps': 5}}
+    """
+    name, *rest = path
+    if not rest:
+        return {**params, name: value}
+    inner = plain(params.get(name, {}))
+    if isinstance(inner, str):
+        inner = {"kind": inner}
+    return {**params, name: with_value(inner if isinstance(inner, Mapping) else {}, rest, value)}
+
+
+def _options(hint: Any) -> tuple[Any, ...]:
+    """The members of a union, or the type alone."""
+    hint = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _least(hint: Any) -> float | None:
+    return next((m.least for m in getattr(hint, "__metadata__", ())), None)
+
+
+def _has_defaults(part: type) -> bool:
+    return all(f.default is not MISSING or f.default_factory is not MISSING for f in fields(part))
+
+
+def _is_parameter(hint: Any) -> bool:
+    plain_types = {bool, int, float, NoneType}
+    return bool(kinds_of(hint)) or all(
+        option in plain_types or get_origin(option) is Literal for option in _options(hint)
+    )
+
+
+def _takes_own(hint: Any, value: Any) -> bool:
+    """Whether a part of the user's own may be given: the type names a protocol besides."""
+    return callable(value) and any(getattr(o, "_is_protocol", False) for o in _options(hint))
