@@ -27,12 +27,13 @@ from lossnet.context import Context, Streams
 from lossnet.energies import LabelEnergy
 from lossnet.method import Method, Phase
 from lossnet.nets import LabelMLP
-from lossnet.recipes import RECIPES, build
+from lossnet.recipes import build, methods_for
 from lossnet.reports import find, record
 from lossnet.spaces import Binary
 from lossnet.training import Arrays, predict
 from lossnet.training.step import build_optimiser, parameters_of, step
 
+NAMES = methods_for({"target"})
 STORE = Path(__file__).parents[1] / "results"
 
 #: Ratio, and the most it may be.
@@ -81,7 +82,7 @@ def training_costs(repeats: int) -> dict[str, float]:
     """A batch of every phase of every method over a batch of cross-entropy; the dearest counts."""
     X, Y = synthetic(5 * BATCH)
     jobs: dict[str, Callable[[], None]] = {}
-    for name in RECIPES:
+    for name in NAMES:
         method = build(name)
         for number, phase in enumerate(method.phases):
             jobs[f"{name}/{number}"] = Batches(method, phase, X, Y).run
@@ -89,7 +90,7 @@ def training_costs(repeats: int) -> dict[str, float]:
     base = seconds["cross-entropy/0"]
     return {
         name: max(value for job, value in seconds.items() if job.split("/")[0] == name) / base
-        for name in RECIPES
+        for name in NAMES
     }
 
 
@@ -105,8 +106,8 @@ def prediction_costs(repeats: int) -> dict[str, float]:
 
         return run
 
-    seconds = measure({name: job(build(name)) for name in RECIPES}, repeats)
-    return {name: seconds[name] / seconds["cross-entropy"] for name in RECIPES}
+    seconds = measure({name: job(build(name)) for name in NAMES}, repeats)
+    return {name: seconds[name] / seconds["cross-entropy"] for name in NAMES}
 
 
 def limited_ratios(repeats: int) -> dict[str, float]:
@@ -117,7 +118,7 @@ def limited_ratios(repeats: int) -> dict[str, float]:
         method = build(name, params)
         return Batches(method, method.phases[0], X, Y)
 
-    implicit = batches("implicit-nce", solver="neumann", solver_steps=3)
+    implicit = batches("implicit-nce", gradient={"solver": {"kind": "neumann", "terms": 3}})
     direct = batches("implicit-nce", gradient="direct")
     jobs = {
         "implicit": lambda: implicit.run("energy"),
@@ -181,7 +182,7 @@ def table() -> str:
     """The last recorded costs, method by method."""
     lines = ["| method | a training batch | a prediction |", "|---|---|---|"]
     for run in find(STORE, data="costs")[-1:]:
-        for name in RECIPES:
+        for name in NAMES:
             if f"train {name}" in run.metrics:
                 train, answer = run.metrics[f"train {name}"], run.metrics[f"predict {name}"]
                 lines.append(f"| {name} | {train:.1f}x | {answer:.1f}x |")

@@ -63,7 +63,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 #: What keeps costly methods affordable here: fewer epochs than cross-entropy has, and where they
 #: sample, fewer samples than the 10 to 20 of their defaults.
 SHORT: dict[str, Any] = {"max_epochs": 40}
-FEW: dict[str, Any] = {"samples": 4, "energy_steps": 1}
+FEW: dict[str, Any] = {"energy_steps": 1}
 
 #: Rows of the table: a method, its parameters, the segmenter's, and the most seeds.
 ROWS: dict[str, tuple[str, dict[str, Any], dict[str, Any], int]] = {
@@ -72,16 +72,26 @@ ROWS: dict[str, tuple[str, dict[str, Any], dict[str, Any], int]] = {
     "dvn": ("dvn", {}, SHORT, 1),
     "dvn, score map": ("dvn", {}, {"energy_net": "score-map", **SHORT}, 1),
     "seal-regression": ("seal-regression", {}, {}, 3),
-    "seal-regression-s": ("seal-regression-s", {"candidates": "samples", **FEW}, SHORT, 3),
-    "seal-regression-s, correlated": (
+    "seal-regression-s": (
         "seal-regression-s",
-        {"candidates": "correlated", **FEW},
+        {"candidates": {"kind": "samples", "k": 4}, **FEW},
         SHORT,
         3,
     ),
-    "seal-nce": ("seal-nce", FEW, SHORT, 3),
-    "seal-ranking": ("seal-ranking", FEW, SHORT, 3),
-    "seal-ranking, correlated": ("seal-ranking", {"candidates": "correlated", **FEW}, SHORT, 3),
+    "seal-regression-s, correlated": (
+        "seal-regression-s",
+        {"candidates": {"kind": "correlated", "k": 4}, **FEW},
+        SHORT,
+        3,
+    ),
+    "seal-nce": ("seal-nce", {"samples": 4, **FEW}, SHORT, 3),
+    "seal-ranking": ("seal-ranking", {"sampler": {"k": 4}, **FEW}, SHORT, 3),
+    "seal-ranking, correlated": (
+        "seal-ranking",
+        {"sampler": {"kind": "correlated", "k": 4}, **FEW},
+        SHORT,
+        3,
+    ),
     "alen": ("alen", {}, SHORT, 3),
     "alen, FCN energy": ("alen", {}, {"energy_net": "score-map", **SHORT}, 1),
     "alen, U-Net": ("alen", {}, {"task_net": "unet", **SHORT}, 1),

@@ -35,7 +35,7 @@ NETWORK: dict[str, Any] = {
 }
 #: Two trials a method.
 TRIALS: dict[str, list[dict[str, Any]]] = {
-    "cross-entropy": [{}, {"task_lr": 1e-3}],
+    "cross-entropy": [{}, {"task_optimiser": {"lr": 1e-3}}],
     "seal-nce": [
         {"energy_weight": 1.0, "xent_weight": 0.1, "entropy_weight": weight}
         for weight in (0.0, 1.0)

@@ -48,23 +48,27 @@ EPOCHS = {True: {"max_epochs": 40, "patience": 10}, False: {"max_epochs": 120, "
 INFNET: list[dict[str, Any]] = [
     {},
     {"energy_weight": 1.0},
-    {"energy_weight": 1.0, "energy_lr": 1e-3},
+    {"energy_weight": 1.0, "energy_optimiser": {"lr": 1e-3}},
 ]
 ALEN: list[dict[str, Any]] = [
     {},
     {"energy_weight": 1.0},
-    {"energy_weight": 1.0, "task_lr": 1e-3},
+    {"energy_weight": 1.0, "task_optimiser": {"lr": 1e-3}},
 ]
 IMPLICIT: list[dict[str, Any]] = [{}, {"energy_weight": 3.0}, {"energy_weight": 0.3}]
 
 #: Three trials a method, the first its defaults; around the best of seal_best_hparams.json.
 TRIALS: dict[str, list[dict[str, Any]]] = {
-    "cross-entropy": [{}, {"task_lr": 1e-3}, {"task_lr": 5e-3}],
-    "task-ranking": [{}, {"task_lr": 1e-3}, {"samples": 60}],
-    "spen": [{}, {"energy_lr": 2e-5}, {"energy_lr": 5e-4}],
-    "spen-e2e": [{}, {"energy_lr": 1e-4}, {"gbi_lr": 0.3}],
-    "dvn": [{}, {"energy_lr": 1e-3, "weight_decay": 1e-2}, {"gbi_lr": 0.1}],
-    "nce-energy": [{}, {"gbi_lr": 0.02}, {"energy_lr": 2e-4}],
+    "cross-entropy": [{}, {"task_optimiser": {"lr": 1e-3}}, {"task_optimiser": {"lr": 5e-3}}],
+    "task-ranking": [{}, {"task_optimiser": {"lr": 1e-3}}, {"samples": 60}],
+    "spen": [{}, {"energy_optimiser": {"lr": 2e-5}}, {"energy_optimiser": {"lr": 5e-4}}],
+    "spen-e2e": [{}, {"energy_optimiser": {"lr": 1e-4}}, {"inference": {"lr": 0.3}}],
+    "dvn": [
+        {},
+        {"energy_optimiser": {"lr": 1e-3, "weight_decay": 1e-2}},
+        {"inference": {"lr": 0.1}},
+    ],
+    "nce-energy": [{}, {"inference": {"lr": 0.02}}, {"energy_optimiser": {"lr": 2e-4}}],
     "seal-static-margin": [{}, {"energy_weight": 0.1}, {"energy_weight": 1.0}],
     "seal-static-regression": [{}, {"energy_weight": 1.0}, {"energy_weight": 5.0}],
     "seal-static-nce": [
@@ -73,12 +77,12 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
         {"energy_weight": 3.0, "entropy_weight": 3.0},
     ],
     "seal-margin": [{}, {"energy_weight": 0.1}, {"energy_weight": 1.0}],
-    "seal-regression": [{}, {"energy_weight": 10.0}, {"energy_lr": 3e-3}],
-    "seal-regression-s": [{}, {"energy_weight": 10.0}, {"energy_lr": 3e-3}],
+    "seal-regression": [{}, {"energy_weight": 10.0}, {"energy_optimiser": {"lr": 3e-3}}],
+    "seal-regression-s": [{}, {"energy_weight": 10.0}, {"energy_optimiser": {"lr": 3e-3}}],
     "seal-nce": [
         {},
         {"energy_weight": 3.0, "entropy_weight": 3.0},
-        {"energy_weight": 3.0, "entropy_weight": 0.0, "task_lr": 1e-3},
+        {"energy_weight": 3.0, "entropy_weight": 0.0, "task_optimiser": {"lr": 1e-3}},
     ],
     "seal-ranking": [{}, {"energy_weight": 1.0}, {"energy_weight": 6.0}],
     "infnet": INFNET,

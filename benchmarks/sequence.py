@@ -78,7 +78,11 @@ TASKS = {
 
 #: Without cross-entropy a net must not be carried off before the energy knows anything: it takes
 #: small steps. At the usual rate it comes to give all tokens one tag and stays there, cut or not.
-PATIENT: dict[str, Any] = {"net_steps": 1, "task_lr": 2e-4, "energy_lr": 1e-3}
+PATIENT: dict[str, Any] = {
+    "net_steps": 1,
+    "task_optimiser": {"lr": 2e-4},
+    "energy_optimiser": {"lr": 1e-3},
+}
 #: Paper 003's Table 1: which losses of infnet are cut at zero, and with cross-entropy or without.
 TRUNCATION: dict[str, dict[str, Any]] = {
     "truncated": {"truncate": True, "xent_weight": 0.0},
@@ -87,7 +91,11 @@ TRUNCATION: dict[str, dict[str, Any]] = {
     "not truncated, with cross-entropy": {"truncate": False, "xent_weight": 1.0},
 }
 #: Nets that are as good as untrained: their learning rates are next to nothing.
-UNTRAINED = {"task_lr": 1e-12, "energy_lr": 1e-12, "tune_lr": 1e-12}
+UNTRAINED = {
+    "task_optimiser": {"lr": 1e-12},
+    "energy_optimiser": {"lr": 1e-12},
+    "tune_optimiser": {"lr": 1e-12},
+}
 #: Epochs of these runs, and of those that show how inference steps and energy steps balance.
 TRUNCATION_EPOCHS, BALANCE_EPOCHS = 100, 8
 

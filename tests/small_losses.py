@@ -6,10 +6,11 @@ import torch
 
 from lossnet import LearnedLoss
 from lossnet.energies import LabelEnergy
-from lossnet.recipes import RECIPES
+from lossnet.recipes import methods_for
 
 B, D, L = 12, 5, 4
-DYNAMIC = [name for name in RECIPES if name.startswith("seal-") and "static" not in name]
+NAMES = methods_for({"target"})
+DYNAMIC = [name for name in NAMES if name.startswith("seal-") and "static" not in name]
 
 
 def seeded(build_net, seed: int = 0):

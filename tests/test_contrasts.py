@@ -152,7 +152,7 @@ class Others:
 
     provides = frozenset()
     nets = frozenset()
-    needs_target = True
+    needs = frozenset({"target"})
 
     def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
         states = Exact()(context).y

@@ -82,19 +82,21 @@ def test_they_serve_ranking_but_not_nce() -> None:
         Update("energy", Compare(NCE(), CorrelatedSamples()), gradient=Direct())
 
 
-@pytest.mark.parametrize("method", ["seal-ranking", "seal-regression-s"])
-def test_recipes_take_them(method) -> None:
-    built = build(method, {"candidates": "correlated", "radius": 3.0, "samples": 7})
+@pytest.mark.parametrize(
+    ("method", "key"), [("seal-ranking", "sampler"), ("seal-regression-s", "candidates")]
+)
+def test_recipes_take_them(method, key) -> None:
+    built = build(method, {key: {"kind": "correlated", "radius": 3.0, "k": 7}})
     proposal = built.phases[0].updates[0].objective.proposal
     assert proposal == CorrelatedSamples(7, 3.0)
-    with pytest.raises(SettingError, match="unknown kind of candidates 'corelated'"):
-        build(method, {"candidates": "corelated"})
+    with pytest.raises(SettingError, match=f"unknown kind of {key} 'corelated'"):
+        build(method, {key: "corelated"})
 
 
 def test_bad_settings() -> None:
-    with pytest.raises(SettingError, match="number of samples is 0"):
+    with pytest.raises(SettingError, match="k must be at least 1, got 0"):
         CorrelatedSamples(0)
-    with pytest.raises(SettingError, match="radius is -1"):
+    with pytest.raises(SettingError, match="radius must be at least 0 pixels, got -1"):
         CorrelatedSamples(radius=-1)
     context = Context({"task": Fixed(torch.zeros(5))}, Batch(torch.zeros(2, 1)), Binary())
     with pytest.raises(SettingError, match="no rows and columns of pixels"):

@@ -58,9 +58,9 @@ def test_gradients_of_least_squares(weights) -> None:
 
 
 def test_errors_of_least_squares() -> None:
-    with pytest.raises(SettingError, match=r"weights are \(1.0, -0.5\); give numbers of 0 or more"):
+    with pytest.raises(SettingError, match=r"weights must be at least 0, got \(1.0, -0.5\)"):
         LeastSquares((1.0, -0.5))
-    with pytest.raises(SettingError, match="give numbers of 0 or more"):
+    with pytest.raises(SettingError, match="weights must be at least 0"):
         LeastSquares((math.nan,))
     with pytest.raises(SettingError, match="3 weights for 4 candidates; give one each"):
         LeastSquares((1.0, 1.0, 1.0))(compared())
@@ -93,7 +93,7 @@ def test_a_cost_is_asked_for_only_where_it_counts(kind) -> None:
     with pytest.raises(TypeError, match=f"{kind.__name__} needs costs"):
         kind(0.5)(without)
     for scale in (-0.1, math.nan):
-        with pytest.raises(SettingError, match=f"scale is {scale}; give a weight of the cost"):
+        with pytest.raises(SettingError, match=f"scale must be at least 0, got {scale}"):
             kind(scale)
 
 

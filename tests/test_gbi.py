@@ -107,7 +107,7 @@ class Exactly:
 
     provides = frozenset()
     nets = frozenset()
-    needs_target = False
+    needs = frozenset()
 
     def __init__(self, y: torch.Tensor) -> None:
         self.y = y
@@ -420,12 +420,12 @@ def test_unrolled_and_plain_descent_end_at_the_same_output() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"steps": -1}, "steps is -1; give 0 or more"),
-        ({"lr": 0.0}, "lr is 0.0; give a step size above 0"),
-        ({"lr": float("nan")}, "lr is nan"),
+        ({"steps": -1}, "steps must be at least 0, got -1"),
+        ({"lr": 0.0}, "lr must be above 0, got 0.0"),
+        ({"lr": float("nan")}, "lr must be above 0, got nan"),
         ({"step": "projcted"}, "did you mean 'projected'"),
         ({"keep": "bst"}, "did you mean 'best'"),
-        ({"contrast": Regression()}, "give cost= beside contrast="),
+        ({"contrast": Regression()}, "give cost= with contrast="),
         ({"contrast": Margin(), "cost": costs.f1}, "Margin compares it with the truth"),
     ],
 )
@@ -443,6 +443,6 @@ def test_adam_is_not_unrolled() -> None:
 def test_what_it_says_of_itself() -> None:
     assert GBI(start=NetOutput()).nets == {"task", "energy"}
     assert GBI(start=Samples(2, "noise"), energy="critic").nets == {"noise", "critic"}
-    assert not GBI().needs_target
-    assert GBI(cost=costs.f1).needs_target
-    assert GBI(start=Target()).needs_target
+    assert not GBI().needs
+    assert GBI(cost=costs.f1).needs == {"target"}
+    assert GBI(start=Target()).needs == {"target"}

@@ -25,7 +25,7 @@ from lossnet.method import Method, Phase, Update
 from lossnet.nets import LabelMLP
 from lossnet.objectives import Compare, Judge
 from lossnet.proposals import GBI
-from lossnet.recipes import RECIPES, build, defaults
+from lossnet.recipes import build, defaults, methods_for
 from lossnet.terms import CrossEntropy, Weighted
 
 # The value ---------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def test_a_frozen_loss_net_is_never_updated() -> None:
 
 def test_steps_go_down_hill() -> None:
     x, logits, y = batch()
-    params = {"energy_lr": 0.01, "energy_steps": 5}
+    params = {"energy_optimiser": {"lr": 0.01}, "energy_steps": 5}
     criterion = LearnedLoss(make_energy(dropout=0.0), "seal-margin", method_params=params)
     losses = [criterion.step(x, logits, y) for _ in range(20)]
     assert losses[-1] < 0.5 * losses[0]
@@ -249,7 +249,7 @@ def test_partly_frozen_energies_keep_what_is_frozen() -> None:
 # Errors ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [n for n in RECIPES if n not in [*DYNAMIC, "cross-entropy"]])
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in [*DYNAMIC, "cross-entropy"]])
 def test_methods_that_need_more_are_refused(name) -> None:
     message = (
         rf"LearnedLoss needs only \(x, logits, y\), and '{name}' needs more: take "

@@ -46,7 +46,7 @@ def test_any_optimizer_and_schedulers() -> None:
 @pytest.mark.parametrize("name", DYNAMIC)
 def test_ones_own_optimizer_does_as_step_does(name) -> None:
     x, logits, y = batch()
-    params = {"energy_steps": 1, "energy_lr": 0.01}
+    params = {"energy_steps": 1, "energy_optimiser": {"lr": 0.01}}
     ours, own = (LearnedLoss(make_energy(), name, method_params=params) for _ in range(2))
     settings = ours.method.phases[0].updates[0].optimiser
     optimizer = torch_optimizer(list(own.energy.parameters()), settings)
@@ -234,7 +234,7 @@ def test_a_users_loop_gets_the_trainers_weights(name) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, D)).astype(np.float32)
     Y = (X[:, :L] > 0.3).astype(np.float32)
-    method = build(name, {"energy_steps": 2, "task_lr": 5e-3})
+    method = build(name, {"energy_steps": 2, "task_optimiser": {"lr": 5e-3}})
 
     def make_model() -> LabelMLP:
         return LabelMLP(D, L, hidden=(8, 8), dropout=0.5)

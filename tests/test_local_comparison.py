@@ -116,7 +116,7 @@ def test_smooth_perturbations_are_for_images() -> None:
     at = context(False)
     with pytest.raises(SettingError, match="smooth perturbations are for images"):
         Perturbed(2, 1.0, radius=1.0)(at)
-    with pytest.raises(SettingError, match="radius is -1"):
+    with pytest.raises(SettingError, match="radius must be at least 0 pixels, got -1"):
         Perturbed(2, 1.0, radius=-1)
     logits = torch.zeros(1, 12, 12)
     images = Context({"task": Fixed(logits)}, Batch(logits), Binary(), generator=torch.Generator())

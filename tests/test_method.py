@@ -107,18 +107,18 @@ REFUSED = {
     "no terms": (lambda: Update("task", Judge(())), "every term has weight 0"),
     "a negative weight": (
         lambda: Weighted(-1.0, CrossEntropy()),
-        "the weight of a term is -1.0; give 0 or more",
+        "the weight of a term must be at least 0, got -1.0",
     ),
-    "a weight that is no number": (lambda: Weighted(float("nan"), Entropy()), "is nan"),
-    "no steps": (lambda: task(steps=0), "'task' is trained 0 steps a batch; give 1 up"),
-    "negative steps": (lambda: energy(steps=-2), "'energy' is trained -2 steps a batch"),
-    "no learning rate": (lambda: Optimiser(lr=0.0), "learning rate is 0.0; give a number above 0"),
+    "a weight that is no number": (lambda: Weighted(float("nan"), Entropy()), "got nan"),
+    "no steps": (lambda: task(steps=0), "steps of 'task' must be at least 1, got 0"),
+    "negative steps": (lambda: energy(steps=-2), "steps of 'energy' must be at least 1, got -2"),
+    "no learning rate": (lambda: Optimiser(lr=0.0), "lr must be above 0, got 0.0"),
     "negative decay": (
         lambda: Optimiser(weight_decay=-1.0),
-        "weight decay is -1.0; give 0 or more",
+        "weight_decay must be at least 0, got -1.0",
     ),
-    "no norm left": (lambda: Optimiser(clip=0.0), "clip is 0.0; give a norm above 0, or None"),
-    "no plateau": (lambda: Optimiser(plateau=0), "plateau is 0; give 1 epoch or more, or None"),
+    "no norm left": (lambda: Optimiser(clip=0.0), "clip must be above 0 or None, got 0.0"),
+    "no plateau": (lambda: Optimiser(plateau=0), "plateau must be at least 1 epoch or None, got 0"),
     "an empty phase": (lambda: Phase((), name="warm-up"), "phase 'warm-up' has no update"),
     "one net in two updates": (
         lambda: phase(task(), task(), name="both"),
@@ -171,28 +171,28 @@ REFUSED = {
         "Gauss-Newton matrix of; give cross-entropy a weight, or curvature='hessian'",
     ),
     "Gauss-Newton without damping": (
-        lambda: build("implicit-nce", {"damping": 0.0}),
-        "damping is 0, and a Gauss-Newton matrix .* is singular; give a damping above 0",
+        lambda: build("implicit-nce", {"gradient": {"damping": 0.0}}),
+        "gradient: damping must be above 0 with .*, got 0: the matrix .* is singular",
     ),
     "negative damping": (
-        lambda: build("implicit-dvn", {"damping": -1.0, "curvature": "hessian"}),
-        "damping is -1.0; give 0 or more",
+        lambda: build("implicit-dvn", {"gradient": {"damping": -1.0, "curvature": "hessian"}}),
+        "gradient: damping must be at least 0, got -1.0",
     ),
     "a series without terms": (
-        lambda: build("implicit-cd", {"solver_steps": 0}),
-        "terms is 0; give 1 or more",
+        lambda: build("implicit-cd", {"gradient": {"solver": {"terms": 0}}}),
+        "gradient.solver: terms must be at least 1, got 0",
     ),
     "conjugate gradients of negative steps": (
-        lambda: build("implicit-cd", {"solver_steps": -3, "solver": "cg"}),
-        "steps is -3; give 1 or more",
+        lambda: build("implicit-cd", {"gradient": {"solver": {"kind": "cg", "steps": -3}}}),
+        "gradient.solver: steps must be at least 1, got -3",
     ),
     "a descent of negative steps": (
-        lambda: build("alen", {"refine_steps": -1}),
-        "steps is -1; give 0 or more",
+        lambda: build("alen", {"inference": {"steps": -1}}),
+        "inference: steps must be at least 0, got -1",
     ),
     "a prediction of negative steps": (
-        lambda: build("aen", {"predict_steps": -2}),
-        "steps is -2; give 0 or more",
+        lambda: build("alen", {"predict_steps": -2}),
+        "predict_steps must be at least 1, got -2",
     ),
     "predicting with a separated cost-augmented net": (
         lambda: replace(build("infnet-plus", {"sharing": "separated"}), predict=AUGMENTED),
@@ -256,11 +256,11 @@ REFUSED = {
     ),
     "no steps for several nets": (
         lambda: build("infnet-plus", {"net_steps": 0}),
-        r"'task\+augmented' is trained 0 steps a batch",
+        "net_steps must be at least 1, got 0",
     ),
     "a beta out of range": (
         lambda: Optimiser(beta1=1.0),
-        "beta1 is 1.0; give a number from 0 to below 1",
+        "beta1 must be from 0 to below 1, got 1.0",
     ),
     "an energy never trained": (
         lambda: Method("mine", (phase(),), predict=GBI(start=NetOutput())),
@@ -293,7 +293,7 @@ def test_what_a_method_says_of_itself() -> None:
     critic = Update("critic", Compare(Ranking(), Samples(4), energy="critic"), steps=3)
     method = Method("mine", (phase(name="first"), phase(critic, Update("task", Judge((term,))))))
     assert method.nets == {"task", "critic"}
-    assert method.steps_a_batch == {"task": 1, "critic": 3}
+    assert method.steps_per_batch == {"task": 1, "critic": 3}
     assert method.task_net_predicts
     assert method.phases[1].trained == {"task", "critic"}
     inferred = Method("mine", (phase(energy(Perceptron(), Zeros()), predict=GBI()),), GBI())
@@ -304,10 +304,10 @@ def test_what_a_method_says_of_itself() -> None:
 def test_a_term_of_weight_0_needs_no_net() -> None:
     judge = Judge((Weighted(0.0, EnergyTerm()), Weighted(1.0, Entropy())))
     assert judge.nets == {"task"}
-    assert not judge.needs_target
+    assert not judge.needs
     counted = Judge((Weighted(0.5, EnergyTerm()), Weighted(1.0, CostTerm())))
     assert counted.nets == {"task", "energy"}
-    assert counted.needs_target
+    assert counted.needs == {"target"}
 
 
 @pytest.mark.parametrize(

@@ -237,17 +237,17 @@ def test_what_several_says_of_itself() -> None:
     mixed = Several((NetOutput(), Samples(2), Target()))
     assert mixed.provides == frozenset()
     assert mixed.nets == {"task"}
-    assert mixed.needs_target
+    assert mixed.needs == {"target"}
     assert Several((Samples(2), Samples(3))).provides == frozenset()  # no log q of a mixture
     paths = Several((NetOutput(), Perturbed(2)))
     assert paths.provides == {"path"}
-    assert not paths.needs_target
+    assert not paths.needs
 
 
 class Faulty:
     """The net's output with one promise broken."""
 
-    needs_target = False
+    needs = frozenset()
 
     def __init__(self, fault: str = "") -> None:
         self.fault = fault
@@ -326,12 +326,12 @@ def test_samples_never_have_a_path() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Samples(3, temperature=0.0), "temperature is 0.0; give a number above 0"),
-        (lambda: Samples(0), "number of samples is 0; give 1 or more"),
-        (lambda: Perturbed(0), "number of candidates is 0; give 1 or more"),
-        (lambda: Perturbed(3, std=-1.0), "std is -1.0; give a number of 0 or more"),
-        (lambda: Perturbed(3, std=math.nan), "std is nan"),
-        (lambda: Random(0), "number of random starts is 0; give 1 or more"),
+        (lambda: Samples(3, temperature=0.0), "temperature must be above 0, got 0.0"),
+        (lambda: Samples(0), "k must be at least 1, got 0"),
+        (lambda: Perturbed(0), "k must be at least 1, got 0"),
+        (lambda: Perturbed(3, std=-1.0), "std must be at least 0, got -1.0"),
+        (lambda: Perturbed(3, std=math.nan), "std must be at least 0, got nan"),
+        (lambda: Random(0), "k must be at least 1, got 0"),
         (lambda: Several(()), "name at least one source of candidates"),
     ],
 )

@@ -141,10 +141,10 @@ def test_no_target_no_log_q_of_it() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"k": 0}, "the number of samples is 0; give 1 or more"),
-        ({"temperature": 0.0}, "temperature is 0.0; give a number above 0"),
-        ({"temperature": -1.0}, "temperature is -1.0"),
-        ({"temperature": math.nan}, "temperature is nan"),
+        ({"k": 0}, "k must be at least 1, got 0"),
+        ({"temperature": 0.0}, "temperature must be above 0, got 0.0"),
+        ({"temperature": -1.0}, "temperature must be above 0, got -1.0"),
+        ({"temperature": math.nan}, "temperature must be above 0, got nan"),
     ],
 )
 def test_settings_that_cannot_work(settings, message) -> None:

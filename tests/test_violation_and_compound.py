@@ -84,14 +84,14 @@ def test_the_history_holds_the_cost_augmented_loss() -> None:
 
 def test_what_a_violation_says_of_itself() -> None:
     assert Violation(l1).raises_cost
-    assert Violation(l1).needs_target
+    assert Violation(l1).needs == {"target"}
     assert not Violation(l1, margin=0.0).raises_cost
-    assert not Violation(l1, margin=0.0).needs_target
-    assert Violation(truncate=True).needs_target
+    assert not Violation(l1, margin=0.0).needs
+    assert Violation(truncate=True).needs == {"target"}
     assert not Violation(truncate=True).raises_cost
-    assert not Violation().needs_target
+    assert not Violation().needs
     assert Violation(energy="critic").nets == {"critic"}
-    with pytest.raises(SettingError, match=r"margin is -1\.0; give 0 or more"):
+    with pytest.raises(SettingError, match=r"margin must be at least 0, got -1\.0"):
         Violation(l1, -1.0)
 
 
@@ -112,7 +112,7 @@ def test_a_compound_is_the_weighted_sum_of_its_parts() -> None:
     for name, value in zip("abc", (a, b, c), strict=True):  # each before its weight
         assert float(context.notes[name][0]) == pytest.approx(float(value.mean()), abs=1e-12)
     assert compound.nets == {"task", "energy"}
-    assert compound.needs_target
+    assert "target" in compound.needs
     assert compound.proposals == (NetOutput(), NetOutput(), NetOutput())
 
 
@@ -143,7 +143,7 @@ def test_compounds_that_cannot_work() -> None:
         Compound((Part("a", 0.0, FOLLOW),))
     with pytest.raises(SettingError, match="every part has weight 0"):
         Compound(())
-    with pytest.raises(SettingError, match=r"the weight of 'a' is -1\.0; give 0 or more"):
+    with pytest.raises(SettingError, match=r"the weight of 'a' must be at least 0, got -1\.0"):
         Part("a", -1.0, FOLLOW)
     both = Compound((Part("a", 1.0, FOLLOW), Part("b", 1.0, HINGE)))
     with pytest.raises(SettingError, match="an update of 'task' compares energies of 'energy'"):

@@ -65,7 +65,7 @@ def tagger_and_data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pat
     folder = tmp_path_factory.mktemp("tagger")
     data = write_ner_folder(folder / "ner")
     train = ["train", str(data), "--out", str(folder / "model"), "--set", "max_epochs=15"]
-    settings = ["hidden=16", "method.task_lr=0.03", "batch_size=8"]
+    settings = ["hidden=16", "method.task_optimiser.lr=0.03", "batch_size=8"]
     assert main([*train, *settings, "--method", "cross-entropy", "--quiet"]) == 0
     return folder / "model", data
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cli_helpers import Result
 
-from lossnet.recipes import METHODS, defaults, summary
+from lossnet.recipes import METHODS, defaults, listing, summary
 
 Run = Callable[..., Result]
 
@@ -22,11 +22,12 @@ def test_every_method_has_a_line(lossnet: Run) -> None:
         assert ("task-net, one pass" in line) != ("energy, " in line.split("task-net")[0][60:])
 
 
-@pytest.mark.parametrize("name", ["cross-entropy", "dvn", "seal-nce", "seal-static-nce"])
+@pytest.mark.parametrize("name", ["cross-entropy", "dvn", "seal-ranking", "implicit-nce"])
 def test_one_method_with_its_parameters(lossnet: Run, name: str) -> None:
     text = lossnet("methods", name).out
-    for key, value in defaults(name).items():
-        assert any(line.split() == [key, str(value)] for line in text.splitlines())
+    for key, value, choices in listing(name, defaults(name)):
+        words = [key, str(value), *" | ".join(choices).split()]
+        assert any(line.split() == words for line in text.splitlines()), key
     assert "Eq." in text
 
 
@@ -34,7 +35,7 @@ def test_defaults_that_a_task_sets_otherwise(lossnet: Run) -> None:
     lines = lossnet("methods", "infnet-plus").out.splitlines()
     (own,) = [line for line in lines if line.startswith("for ")]
     assert own == (
-        "for sequence data: energy_weight 0.3, augmented_xent_weight 0.0, energy_lr 0.001"
+        "for sequence data: energy_weight 0.3, augmented_xent_weight 0.0, energy_optimiser.lr 0.001"
     )
     assert "for image data: cost pixel-iou, " in lossnet("methods", "alen").out
     assert "for " not in lossnet("methods", "cross-entropy").out.split("(--set")[1]

@@ -113,7 +113,14 @@ def test_a_checkpoint_of_other_settings_is_refused(
     lossnet: Run, csv_file: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "a"
-    huge = ["--method", "cross-entropy", "--set", "method.task_lr=1e30", "hidden=[8]", "--quiet"]
+    huge = [
+        "--method",
+        "cross-entropy",
+        "--set",
+        "method.task_optimiser.lr=1e30",
+        "hidden=[8]",
+        "--quiet",
+    ]
     assert lossnet("train", csv_file, "--out", out, *huge).code == 2
     other = ["--method", "cross-entropy", "--set", "hidden=[9]", "--quiet", "--resume"]
     result = lossnet("train", csv_file, "--out", out, *other)

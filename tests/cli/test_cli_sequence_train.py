@@ -193,13 +193,20 @@ def test_resuming(lossnet: Run, ner: Path, tmp_path: Path, monkeypatch: pytest.M
 
 def test_compare(lossnet: Run, ner: Path, tmp_path: Path) -> None:
     command = ["compare", ner, "--methods", "cross-entropy,crf", "--seeds", "1", "--quiet"]
-    small = ["--set", "max_epochs=1", "hidden=8", "crf.energy_lr=0.01", "--out", tmp_path / "r"]
+    small = [
+        "--set",
+        "max_epochs=1",
+        "hidden=8",
+        "crf.energy_optimiser.lr=0.01",
+        "--out",
+        tmp_path / "r",
+    ]
     result = lossnet(*command, *small)
     assert result.code == 0, result.err
     assert result.out.split("\n")[1].split() == ["method", "accuracy", "span-f1", "seconds"]
     report = (tmp_path / "r" / "report.md").read_text()
     assert "30 train, 10 validation, 10 test sentences" in report
-    assert "- crf: energy_lr=0.01" in report
+    assert "- crf: energy_optimiser.lr=0.01" in report
     plain = ["--tag-column", "1", "--columns", "none", *small[:-1], tmp_path / "s"]
     data = write_ner(tmp_path / "pos.conll", pos=True)
     result = lossnet("compare", data, *command[2:], *plain)

@@ -14,7 +14,8 @@ from cli_helpers import SMALL, Result, one_line, write_csv
 
 from lossnet.cli import main
 from lossnet.files import TEMPORARY
-from lossnet.recipes import defaults
+from lossnet.parameters import plain
+from lossnet.recipes import parameters as method_parameters
 from lossnet.reports import find
 
 Run = Callable[..., Result]
@@ -50,7 +51,7 @@ def test_writes_a_model_and_its_metrics(lossnet: Run, csv_file: Path, tmp_path: 
 def test_settings_from_file_and_command_line(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
     config = tmp_path / "run.yaml"
     config.write_text(
-        "method: {name: seal-nce, samples: 7, energy_lr: 1e-3}\n"
+        "method: {name: seal-nce, samples: 7, energy_optimiser: {lr: 1e-3}}\n"
         "seed: 5\nmax_epochs: 9\nhidden: [8]\n"
     )
     out = tmp_path / "a"
@@ -58,7 +59,8 @@ def test_settings_from_file_and_command_line(lossnet: Run, csv_file: Path, tmp_p
     assert lossnet("train", csv_file, "--out", out, "--config", config, *more).code == 0
     parameters = config_of(out)
     assert parameters["max_epochs"] == 1
-    assert parameters["method_params"] == {**defaults("seal-nce"), "samples": 3, "energy_lr": 0.001}
+    given = {"samples": 3, "energy_optimiser": {"lr": 0.001}}
+    assert parameters["method_params"] == plain(method_parameters("seal-nce", given))
     assert parameters["random_state"] == 5
 
     flat = tmp_path / "run.json"
@@ -79,10 +81,10 @@ def test_settings_from_file_and_command_line(lossnet: Run, csv_file: Path, tmp_p
         ("max_epochs=two", "max_epochs is 'two'"),
         ("max_epochs=0", "max_epochs is 0"),
         ("hidden=3", "hidden is 3"),
-        ("method.samples=1.5", "samples of seal-nce is 1.5"),
+        ("method.samples=1.5", "samples must be an integer, got 1.5"),
         ("threshold=tuend", "did you mean 'tuned'?"),
         ("metric=exmaple-f1", "did you mean 'example-f1'?"),
-        ("method.energy_lr=-1", "learning rate is -1"),
+        ("method.energy_optimiser.lr=-1", "energy_optimiser: lr must be above 0, got -1"),
         ("random_state=3", "unknown setting 'random_state'"),
         ("seed=x", "seed is 'x'"),
         ("nonsense", "expected KEY=VALUE"),
@@ -252,7 +254,7 @@ def test_bad_data_leaves_nothing_behind(lossnet: Run, tmp_path: Path) -> None:
 def test_a_loss_that_is_not_finite_keeps_the_checkpoint(
     lossnet: Run, csv_file: Path, tmp_path: Path
 ) -> None:
-    huge = ["--set", "method.task_lr=1e30", "batch_size=4", "hidden=[8]", "--quiet"]
+    huge = ["--set", "method.task_optimiser.lr=1e30", "batch_size=4", "hidden=[8]", "--quiet"]
     out = tmp_path / "a"
     method = ["--method", "cross-entropy"]
     result = lossnet("train", csv_file, "--out", out, *method, *huge)

@@ -13,7 +13,9 @@ from lossnet.errors import DataError
 def test_two_classes_of_any_type(classifier, data, classes, form) -> None:
     X, Y = data
     y = [classes[on] for on in Y[:, 0]]
-    model = classifier(max_epochs=30, method_params={"task_lr": 0.02}).fit(X, form(y))
+    model = classifier(max_epochs=30, method_params={"task_optimiser": {"lr": 0.02}}).fit(
+        X, form(y)
+    )
     assert list(model.classes_) == list(classes)
     predicted, proba = model.predict(X), model.predict_proba(X)
     assert predicted.shape == (80,)

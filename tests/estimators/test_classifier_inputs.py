@@ -161,7 +161,7 @@ def test_labels_of_one_value_can_be_trained(classifier, data, method, value) -> 
     Y[:, 1] = value
     assert np.isfinite(classifier(method, max_epochs=2).fit(X, Y).predict_proba(X)).all()
     everything = np.full_like(Y, value)
-    model = classifier(max_epochs=40, threshold=0.5, method_params={"task_lr": 0.05})
+    model = classifier(max_epochs=40, threshold=0.5, method_params={"task_optimiser": {"lr": 0.05}})
     assert (model.fit(X, everything).predict(X) == value).mean() > 0.95
 
 

@@ -15,11 +15,14 @@ from lossnet.proposals import GBI
     ("params", "message"),
     [
         ({"method": "seal-nec"}, "unknown method 'seal-nec': did you mean 'seal-nce'"),
-        ({"method": 5}, "method is 5; give a method's name"),
-        ({"method": ["dvn"]}, "give a method's name"),
+        ({"method": 5}, "method must be a method's name or a lossnet.Method, got 5"),
+        ({"method": ["dvn"]}, "method must be a method's name"),
         ({"method_params": {"sample": 3}}, "did you mean 'samples'"),
-        ({"method_params": {"samples": "many"}}, "samples of seal-nce is 'many'"),
-        ({"method_params": 7}, "method_params is 7; give a dict"),
+        ({"method_params": {"samples": "many"}}, "samples must be an integer, got 'many'"),
+        (
+            {"method_params": 7},
+            "method_params must be a dict of the method's parameters or None, got 7",
+        ),
         ({"method": build("dvn"), "method_params": {"cost": "f1"}}, "not with a Method"),
         ({"threshold": "tune"}, "unknown threshold 'tune': did you mean 'tuned'"),
         ({"threshold": 1.5}, "threshold is 1.5; give a number from 0 to 1"),
@@ -100,7 +103,7 @@ class NoBatch(nn.Module):
         ({}, {"Y": "wrong"}),
         ({}, {"validation_data": 3}),
         ({"metric": lambda Y, P: 1 / 0}, {}),
-        ({"method_params": {"task_lr": 1e30}}, {}),
+        ({"method_params": {"task_optimiser": {"lr": 1e30}}}, {}),
     ],
 )
 def test_a_failed_refit_leaves_the_fitted_model(classifier, data, params, broken) -> None:

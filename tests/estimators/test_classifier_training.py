@@ -77,7 +77,7 @@ def test_early_stopping_restores_the_best_epoch(classifier, data, metric) -> Non
     X, Y = data
     if metric == "own":
         metric = lambda Y, P: float((Y == P).mean())  # noqa: E731
-    params = {"metric": metric, "method_params": {"task_lr": 0.05}}
+    params = {"metric": metric, "method_params": {"task_optimiser": {"lr": 0.05}}}
     model = classifier(max_epochs=60, patience=3, **params)
     model.fit(X, Y, validation_data=(X, Y))
     values = [row["metric"] for row in model.history_]
@@ -225,7 +225,9 @@ def test_an_unwritable_checkpoint_is_found_before_training(classifier, data, tmp
 
 def test_a_loss_that_is_not_finite_names_the_update(classifier, data, tmp_path) -> None:
     path = tmp_path / "c.safetensors"
-    model = classifier("seal-nce", method_params={"task_lr": 1e30, "energy_lr": 1e30})
+    model = classifier(
+        "seal-nce", method_params={"task_optimiser": {"lr": 1e30}, "energy_optimiser": {"lr": 1e30}}
+    )
     with pytest.raises(TrainingError, match=r"the loss of the '(task|energy)' update became"):
         model.fit(*data, checkpoint=path)
     assert not hasattr(model, "nets_")

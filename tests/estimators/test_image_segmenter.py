@@ -14,8 +14,9 @@ from lossnet.energies import ScoreMap
 from lossnet.errors import DataError, SettingError
 from lossnet.metrics import mean_iou
 from lossnet.nets import FCN
+from lossnet.parameters import plain
 from lossnet.proposals import GBI, NetOutput
-from lossnet.recipes import RECIPES
+from lossnet.recipes import methods_for, parameters
 
 
 def shapes(count: int, *, classes: int = 2, seed: int = 0, size: int = 8) -> ImageData:
@@ -42,7 +43,14 @@ SMALL = {
     "random_state": 0,
 }
 #: Few candidates and steps, so that every method is quick.
-QUICK = {"samples": 2, "gbi_steps": 2, "predict_steps": 2, "refine_steps": 2, "solver_steps": 1}
+QUICK = {
+    "samples": 2,
+    "sampler": {"k": 2},
+    "candidates": {"k": 2},
+    "inference": {"steps": 2},
+    "predict_steps": 2,
+    "gradient": {"solver": {"terms": 1}},
+}
 
 
 def segmenter(method: str = "cross-entropy", **settings) -> ImageSegmenter:
@@ -61,7 +69,7 @@ def fitted() -> ImageSegmenter:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("method", RECIPES)
+@pytest.mark.parametrize("method", methods_for(ImageSegmenter.provides))
 def test_every_method_runs(method, classes) -> None:
     train = TRAIN[classes].subset(range(8))
     model = segmenter(method, method_params=quick(method))
@@ -93,9 +101,9 @@ VARIANTS = [
     ("implicit-dvn", {"task_net": "unet"}, {}),
     ("infnet-plus", {}, {"sharing": "separated"}),
     ("infnet", {}, {"tune_on": "validation"}),
-    ("seal-ranking", {}, {"candidates": "correlated"}),
-    ("seal-regression-s", {}, {"candidates": "correlated"}),
-    ("seal-regression-s", {"energy_net": "score-map"}, {"candidates": "samples"}),
+    ("seal-ranking", {}, {"sampler": {"kind": "correlated", "k": 2}}),
+    ("seal-regression-s", {}, {"candidates": {"kind": "correlated", "k": 2}}),
+    ("seal-regression-s", {"energy_net": "score-map"}, {"candidates": {"kind": "samples", "k": 2}}),
     ("seal-regression", {"task_net": "unet", "width": 16, "crop": None, "flip": False}, {}),
 ]
 
@@ -111,7 +119,11 @@ def test_variants_run(method, settings, params) -> None:
 @pytest.mark.parametrize("method", ["cross-entropy", "seal-regression", "alen"])
 def test_learns(method, classes) -> None:
     model = segmenter(
-        method, width=8, crops=2, max_epochs=10, method_params={"task_lr": 1e-2} | quick(method)
+        method,
+        width=8,
+        crops=2,
+        max_epochs=10,
+        method_params={"task_optimiser": {"lr": 1e-2}} | quick(method),
     )
     model.fit(TRAIN[classes], validation_data=TEST[classes])
     score = model.score(TEST[classes])
@@ -162,8 +174,8 @@ def test_without_energy_weight_it_is_cross_entropy() -> None:
         model = segmenter(method, method_params=params).fit(TRAIN[2])
         return model.nets_["task"].state_dict()
 
-    plain = weights("cross-entropy", task_lr=2e-3)
-    learned = weights("seal-regression", task_lr=2e-3, energy_weight=0.0, xent_weight=1.0)
+    plain = weights("cross-entropy")
+    learned = weights("seal-regression", energy_weight=0.0, xent_weight=1.0)
     assert all(torch.equal(plain[key], learned[key]) for key in plain)
 
 
@@ -363,7 +375,7 @@ def test_one_pixel_images() -> None:
     rng = np.random.default_rng(0)
     masks = rng.integers(0, 2, (40, 1, 1))
     images = masks + 0.1 * rng.normal(size=masks.shape)
-    model = segmenter(crops=4, max_epochs=10, method_params={"task_lr": 1e-2})
+    model = segmenter(crops=4, max_epochs=10, method_params={"task_optimiser": {"lr": 1e-2}})
     assert model.fit(images, masks).score(images, masks) > 0.9
     refined = segmenter("alen", method_params=quick("alen")).fit(images, masks)
     assert refined.predict(images).shape == masks.shape
@@ -428,16 +440,17 @@ def test_bad_data(fitted) -> None:
 
 def test_pixel_defaults_are_parameters_that_differ_from_the_recipes() -> None:
     from lossnet.estimators.pixels import PIXEL_DEFAULTS
-    from lossnet.recipes import defaults
 
     for method, changed in PIXEL_DEFAULTS.items():
         for key, value in changed.items():
-            assert defaults(method)[key] != value, (method, key)
-    given = segmenter("alen", method_params={"step_size": 0.5}).resolved_method_params()
-    assert (given["step_size"], given["xent_weight"]) == (0.5, 0.01)
-    assert segmenter("infnet").resolved_method_params() == defaults("infnet")
+            assert parameters(method, {key: value}) != parameters(method), (method, key)
+    inference = {"lr": 0.5}
+    given = segmenter("alen", method_params={"inference": inference}).resolved_method_params()
+    assert (given["inference"]["lr"], given["inference"]["steps"]) == (0.5, 3)
+    assert given["xent_weight"] == 0.01
+    assert segmenter("infnet").resolved_method_params() == plain(parameters("infnet"))
     dvn = segmenter("dvn").resolved_method_params()
-    assert dvn == defaults("dvn") | {"cost": "pixel-iou"}
+    assert dvn == plain(parameters("dvn", {"cost": "pixel-iou"}))
 
 
 @pytest.mark.parametrize("call", ["predict", "predict_proba", "refinement_path", "score"])

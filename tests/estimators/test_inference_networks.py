@@ -12,7 +12,7 @@ SHARINGS = ["separated", "shared", "stacked"]
 
 
 def fit(classifier, data, sharing: str, **options) -> MultiLabelClassifier:
-    params = {"sharing": sharing, "task_lr": 0.02, "energy_lr": 0.01}
+    params = {"sharing": sharing, "task_optimiser": {"lr": 0.02}, "energy_optimiser": {"lr": 0.01}}
     return classifier("infnet-plus", method_params=params, **options).fit(*data)
 
 
@@ -48,7 +48,7 @@ def test_prediction_runs_the_test_time_net_alone(classifier, data, sharing) -> N
     clf = fit(classifier, data, sharing)
     expected = clf.predict_proba(X)
     assert clf.method_.predict.nets == {"task"}
-    assert not clf.method_.predict.needs_target
+    assert not clf.method_.predict.needs
     clf.nets_["augmented"] = Bomb()
     clf.nets_["energy"] = Bomb()
     np.testing.assert_array_equal(clf.predict_proba(X), expected)
@@ -97,7 +97,7 @@ def test_a_net_of_ones_own_cannot_be_shared_without_features(classifier, data) -
 
 # Unlabelled rows ---------------------------------------------------------------------------------
 
-TUNED = {"tune_on": "unlabelled", "tune_lr": 0.01, "task_lr": 0.02}
+TUNED = {"tune_on": "unlabelled", "tune_optimiser": {"lr": 0.01}, "task_optimiser": {"lr": 0.02}}
 
 
 def test_unlabelled_rows_are_learned_from(classifier, data) -> None:

@@ -8,7 +8,13 @@ from lossnet.errors import SettingError
 from lossnet.metrics import get_metric
 from lossnet.proposals import GBI, NetOutput, Samples
 
-ALEN = {"method_params": {"energy_lr": 0.02, "task_lr": 0.02, "step_size": 0.15}}
+ALEN = {
+    "method_params": {
+        "energy_optimiser": {"lr": 0.02},
+        "task_optimiser": {"lr": 0.02},
+        "inference": {"lr": 0.15},
+    }
+}
 
 
 @pytest.fixture

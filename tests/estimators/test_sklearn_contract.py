@@ -21,7 +21,7 @@ from lossnet import Method, MultiLabelClassifier, build
 from lossnet.errors import SettingError
 from lossnet.estimators import EXPECTED_FAILED_CHECKS
 
-FAST = {"task_lr": 0.03}
+FAST = {"task_optimiser": {"lr": 0.03}}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -79,8 +79,8 @@ def test_pipeline_with_scaler(classifier, data) -> None:
     pipe = make_pipeline(StandardScaler(), classifier(max_epochs=30, method_params=FAST)).fit(X, Y)
     assert pipe.predict(X).shape == Y.shape
     assert f1_score(Y, pipe.predict(X), average="micro") > 0.8
-    pipe.set_params(multilabelclassifier__method__task_lr=0.5)
-    assert pipe[-1].method_params == {"task_lr": 0.5}
+    pipe.set_params(multilabelclassifier__method__task_optimiser__lr=0.5)
+    assert pipe[-1].method_params == {"task_optimiser": {"lr": 0.5}}
 
 
 def test_grid_search_over_the_method_and_the_net(classifier, data) -> None:
@@ -136,9 +136,11 @@ def test_score_is_subset_accuracy(classifier, data) -> None:
 def test_params_are_stored_untouched_until_fit() -> None:
     model = MultiLabelClassifier(5, method_params=7, hidden="x", threshold=None)
     assert model.get_params()["method_params"] == 7
-    model.set_params(method_params=None).set_params(method__samples=3, method__task_lr=0.1)
+    model.set_params(method_params=None).set_params(
+        method__samples=3, method__task_optimiser__lr=0.1
+    )
     assert model.get_params()["method__samples"] == 3
-    assert model.method_params == {"samples": 3, "task_lr": 0.1}
+    assert model.method_params == {"samples": 3, "task_optimiser": {"lr": 0.1}}
     with pytest.raises(ValueError, match="Invalid parameter 'epochs'"):
         model.set_params(epochs=3)
     with pytest.raises(SettingError, match="method_params is 7; give a dict"):

@@ -31,7 +31,7 @@ def same(one, other) -> bool:
 
 def test_pretrained_models_are_likely_and_stay_fixed() -> None:
     one = tagger(max_epochs=6).fit(SENTENCES, TAGS)
-    other = tagger(max_epochs=6, method_params={"energy_lr": 1e-2, "net_steps": 2})
+    other = tagger(max_epochs=6, method_params={"energy_optimiser": {"lr": 1e-2}, "net_steps": 2})
     assert same(models(one), models(other.fit(SENTENCES, TAGS)))
     joint = tagger(max_epochs=6, pretrain_global=False).fit(SENTENCES, TAGS)
     assert not same(models(one), models(joint))

@@ -188,7 +188,7 @@ def test_files_in_place_of_lists(fitted, tmp_path) -> None:
 
 
 def test_cross_validation() -> None:
-    model = tagger(max_epochs=8, batch_size=2, method_params={"task_lr": 2e-2})
+    model = tagger(max_epochs=8, batch_size=2, method_params={"task_optimiser": {"lr": 2e-2}})
     assert min(cross_val_score(model, SENTENCES, TAGS, cv=3)) > 0.9
     split = KFold(2, shuffle=True, random_state=0)
     scores = cross_val_score(model, SENTENCES, TAGS, cv=split, scoring=make_scorer(token_accuracy))
@@ -196,9 +196,9 @@ def test_cross_validation() -> None:
 
 
 def test_grid_search_over_the_methods_parameters() -> None:
-    grid = {"method__task_lr": [1e-5, 2e-2], "hidden": [6]}
+    grid = {"method__task_optimiser__lr": [1e-5, 2e-2], "hidden": [6]}
     search = GridSearchCV(tagger(max_epochs=8, batch_size=2), grid, cv=2).fit(SENTENCES, TAGS)
-    assert search.best_params_ == {"method__task_lr": 2e-2, "hidden": 6}
+    assert search.best_params_ == {"method__task_optimiser__lr": 2e-2, "hidden": 6}
     assert search.predict(SENTENCES) == search.best_estimator_.predict(SENTENCES)
     with pytest.raises(SettingError, match="task_rl"):
         tagger().set_params(method__task_rl=1.0).fit(SENTENCES, TAGS)
@@ -209,7 +209,7 @@ def test_a_pipeline() -> None:
         return [[word.lower() for word in words] for words in sentences]
 
     line = make_pipeline(FunctionTransformer(lower), tagger(max_epochs=8, batch_size=2))
-    line.set_params(sequencetagger__method__task_lr=2e-2)
+    line.set_params(sequencetagger__method__task_optimiser__lr=2e-2)
     assert line.fit(SENTENCES, TAGS).score(SENTENCES, TAGS) > 0.9
     assert line.predict([["ANN"]]) == line.predict([["ann"]])
 
@@ -219,7 +219,7 @@ PLAIN = [["author", "author", "O", "title"], ["title", "O"], ["author", "author"
 
 @pytest.mark.parametrize("metric", ["span-f1", "strict-span-f1"])
 def test_spans_of_plain_tags_are_runs(metric) -> None:
-    model = tagger(metric=metric, max_epochs=20, method_params={"task_lr": 0.05})
+    model = tagger(metric=metric, max_epochs=20, method_params={"task_optimiser": {"lr": 0.05}})
     model.fit(SENTENCES, PLAIN)
     assert model.scheme_ == "plain"
     assert model.score(SENTENCES, PLAIN) == 1.0

@@ -22,7 +22,7 @@ SMALL = {
     "validation_fraction": 0.0,
     "random_state": 0,
 }
-FAST = {"energy_lr": 2e-2, "task_lr": 2e-2}
+FAST = {"energy_optimiser": {"lr": 2e-2}, "task_optimiser": {"lr": 2e-2}}
 
 
 def sentences(count: int, seed: int = 0) -> list[list[str]]:
@@ -102,7 +102,7 @@ def test_a_killed_fit_goes_on_to_the_same_weights(tmp_path, fitted) -> None:
 
 @pytest.mark.parametrize("method", SEMI)
 def test_weight_0_is_a_supervised_method(method) -> None:
-    params = {"unlabelled_weight": 0.0, "energy_weight": 0.0, "task_lr": 2e-3}
+    params = {"unlabelled_weight": 0.0, "energy_weight": 0.0, "task_optimiser": {"lr": 2e-3}}
     if method == "implicit-reward":
         params["gradient"] = "direct"
     given = (TEST, TRUTH)
@@ -110,7 +110,7 @@ def test_weight_0_is_a_supervised_method(method) -> None:
     plain = SequenceTagger("cross-entropy", **SMALL, max_epochs=2).fit(*given)
     for key, value in plain.nets_["task"].state_dict().items():
         assert torch.equal(value, model.nets_["task"].state_dict()[key])
-    assert not build(method, {"unlabelled_weight": 0.0}).needs_reward
+    assert "reward" not in build(method, {"unlabelled_weight": 0.0}).needs
 
 
 def test_tags_of_unlabelled_sentences_are_left_aside() -> None:

@@ -40,9 +40,16 @@ class Copies:
 
 
 def method_of(name: str) -> Method:
-    small = {"samples": 3, "gbi_steps": 2, "refine_steps": 2, "predict_steps": 2, "tune_lr": 0.01}
+    small = {
+        "samples": 3,
+        "inference": {"steps": 2},
+        "predict_steps": 2,
+        "tune_optimiser": {"lr": 0.01},
+    }
     known = defaults(name)
-    return build(name, {k: v for k, v in small.items() if k in known} | {"task_lr": 0.02})
+    return build(
+        name, {k: v for k, v in small.items() if k in known} | {"task_optimiser": {"lr": 0.02}}
+    )
 
 
 def trainer_of(name: str, path: Path | None = None, stop_at: int | None = None) -> Trainer:

@@ -23,7 +23,7 @@ class Identity:
 
     provides: frozenset[str] = frozenset()
     nets: frozenset[str] = frozenset()
-    needs_target = False
+    needs = frozenset()
 
     def __call__(self, context, *, keep_path: bool = False) -> Candidates:
         return Candidates(context.batch.x.movedim(1, -1).unsqueeze(0))

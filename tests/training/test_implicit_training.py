@@ -232,7 +232,7 @@ def with_direct(method: Method) -> Method:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_direct_recipe_is_the_same_method_with_another_rule(name) -> None:
-    small = {"energy_lr": 0.01, "task_lr": 0.02}
+    small = {"energy_optimiser": {"lr": 0.01}, "task_optimiser": {"lr": 0.02}}
     direct = build(name, {**small, "gradient": "direct"})
     runs = []
     for method in (direct, with_direct(build(name, small)), build(name, small)):
@@ -254,7 +254,12 @@ def test_the_direct_recipe_assembled_by_hand() -> None:
         optimiser=Optimiser(lr=0.01, **optimiser),
         gradient=Direct(),
     )
-    given = {"gradient": "direct", "energy_weight": 0.1, "energy_lr": 0.01, "task_lr": 0.02}
+    given = {
+        "gradient": "direct",
+        "energy_weight": 0.1,
+        "energy_optimiser": {"lr": 0.01},
+        "task_optimiser": {"lr": 0.02},
+    }
     runs = []
     for method in (Method("mine", (Phase((task, energy)),)), build("implicit-ssvm", given)):
         trainer = make_trainer(method, max_epochs=2)
@@ -278,7 +283,7 @@ class Breaks:
 
 
 def with_solver(solver) -> Method:
-    (phase,) = build("implicit-ssvm", {"task_lr": 0.02}).phases
+    (phase,) = build("implicit-ssvm", {"task_optimiser": {"lr": 0.02}}).phases
     task, energy = phase.updates
     energy = replace(energy, gradient=replace(energy.gradient, solver=solver))
     return Method("mine", (replace(phase, updates=(task, energy)),))

@@ -40,7 +40,13 @@ def make_sources() -> dict[str, Recorded]:
 
 def trainer_of(tune_on: str = "train", sources=None, callbacks=(), **parameters):
     """With early stopping and dropout, as in real use."""
-    given = {"tune_on": tune_on, "tune_lr": 0.01, "task_lr": 0.02, "energy_lr": 0.01, **parameters}
+    given = {
+        "tune_on": tune_on,
+        "tune_optimiser": {"lr": 0.01},
+        "task_optimiser": {"lr": 0.02},
+        "energy_optimiser": {"lr": 0.01},
+        **parameters,
+    }
     method = build("infnet", given)
     nets = make_nets(method)
     sources = sources or make_sources()
@@ -59,7 +65,7 @@ def trainer_of(tune_on: str = "train", sources=None, callbacks=(), **parameters)
 
 def test_the_second_phase_starts_from_the_augmented_net() -> None:
     """With steps too small to move a weight the copy is still the copy at the end."""
-    still = trainer_of(tune_lr=1e-30, weight_decay=0.0)
+    still = trainer_of(tune_optimiser={"lr": 1e-30, "weight_decay": 0.0})
     before = weights(still)
     assert not same(before["task"], before["augmented"])
     still.run()
@@ -67,7 +73,7 @@ def test_the_second_phase_starts_from_the_augmented_net() -> None:
     assert [row["phase"] for row in still.history].count("tune") >= 1
     assert same(after["task"], after["augmented"])
     assert not same(after["augmented"], before["augmented"])
-    moved = trainer_of(weight_decay=0.0)
+    moved = trainer_of()
     moved.run()
     assert same(weights(moved)["augmented"], after["augmented"])  # the tuning leaves it alone
     assert same(weights(moved)["energy"], after["energy"])

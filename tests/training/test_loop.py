@@ -93,7 +93,7 @@ def test_every_trained_net_is_restored() -> None:
 
 def test_every_phase_stops_by_itself() -> None:
     trainer = make_trainer(
-        build("spen", {"gbi_steps": 1}),
+        build("spen", {"inference": {"steps": 1}}),
         score=scripted([0.9, 0.1, 0.1, 0.2, 0.3, 0.1, 0.1]),
         patience=2,
         max_epochs=10,

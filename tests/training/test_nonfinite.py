@@ -117,7 +117,7 @@ def test_the_update_that_failed_is_named(tmp_path) -> None:
 
 def test_the_second_phase_is_named(tmp_path) -> None:
     trainer, message, _ = run(
-        build("spen", {"gbi_steps": 1}), tmp_path / "c", energy={"bad": 1}, max_epochs=1
+        build("spen", {"inference": {"steps": 1}}), tmp_path / "c", energy={"bad": 1}, max_epochs=1
     )
     assert "(phase 'spen', epoch 1, batch 1)" in message
     assert trainer.phase.name == "spen"

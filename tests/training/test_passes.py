@@ -109,7 +109,11 @@ def test_a_task_nets_update_sees_the_loss_net_in_eval_mode() -> None:
 
 
 def test_validation_runs_in_eval_mode() -> None:
-    for name, parameters in (("seal-nce", {}), ("dvn", {"gbi_steps": 2}), ("nce-energy", {})):
+    for name, parameters in (
+        ("seal-nce", {}),
+        ("dvn", {"inference": {"steps": 2}}),
+        ("nce-energy", {}),
+    ):
         log = spied(build(name, parameters), validate=True, max_epochs=2, patience=5)
         during = {entry[1:] for entry in log.passes if entry[0] == "validation"}
         assert during
@@ -145,7 +149,7 @@ PASSES = {
         {"task forward": 1, "energy encode": 1},
     ),
     # Inference, adversarial inference and the loss share one encoding.
-    "dvn": (build("dvn", {"gbi_steps": 4}), {"energy encode": 1}),
+    "dvn": (build("dvn", {"inference": {"steps": 4}}), {"energy encode": 1}),
 }
 
 
@@ -161,7 +165,7 @@ def test_passes_a_batch(method, expected) -> None:
 
 
 def test_passes_a_batch_of_spen() -> None:
-    log = spied(build("spen", {"gbi_steps": 4}))
+    log = spied(build("spen", {"inference": {"steps": 4}}))
     assert per_batch(log.count("pretrain task")) == {"task forward": 1}
     assert encodings(log.count("spen")) == {"task forward": 1, "energy encode": 1}
     assert log.modes("spen", "task", "forward") == {False}

@@ -115,7 +115,7 @@ def test_the_exact_margin_is_the_enumerated_one(margin) -> None:
     e_target = context.energy(batch.target.unsqueeze(0))[0]
     torch.testing.assert_close(found, violation.amax(0) + e_target)
     assert (found > 0).all()
-    with pytest.raises(SettingError, match="margin is -1"):
+    with pytest.raises(SettingError, match="margin must be at least 0, got -1"):
         Minimiser(margin=-1)
 
 

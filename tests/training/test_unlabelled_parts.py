@@ -58,14 +58,14 @@ def test_the_loss_is_labelled_plus_weighted_unlabelled() -> None:
         generator = torch.Generator().manual_seed(3)
         return Context(nets, batch, Binary(), generator=generator, **more)
 
-    both = context(own, beside=spare)
+    both = context(own, unlabelled=spare)
     loss = compound(REGRESSION, REWARDED)(both).mean()
     generator = torch.Generator().manual_seed(3)
     apart = [Context(nets, batch, Binary(), generator=generator) for batch in (own, spare)]
     expected = [REGRESSION(apart[0]).mean(), REWARDED(apart[1]).mean()]
     torch.testing.assert_close(loss, expected[0] + 0.7 * expected[1])
     torch.testing.assert_close(both.notes["beside"][0], expected[1].detach())
-    loss = compound(TASK, FOLLOW)(context(own, beside=spare)).mean()
+    loss = compound(TASK, FOLLOW)(context(own, unlabelled=spare)).mean()
     torch.testing.assert_close(
         loss, TASK(context(own)).mean() + 0.7 * FOLLOW(context(spare)).mean()
     )
@@ -170,7 +170,7 @@ def test_the_implicit_gradient_counts_both_batches(curvature) -> None:
     phi = list(nets["energy"].parameters())
 
     def context() -> Context:
-        return Context(nets, own, Binary(), training=frozenset(nets), beside=spare)
+        return Context(nets, own, Binary(), training=frozenset(nets), unlabelled=spare)
 
     rule = Implicit(inner, ConjugateGradient(400, 1e-13), damping=5.0, curvature=curvature)
     made = context()
@@ -226,15 +226,13 @@ def test_a_context_without_what_a_part_needs_says_so() -> None:
 
 
 def test_what_objectives_say_of_themselves() -> None:
-    assert not REWARDED.needs_target
-    assert REGRESSION.needs_target
-    assert not Compare(Regression(), NetOutput(), ByReward()).needs_target
-    assert Compare(Margin(), NetOutput(), ByReward()).needs_target
+    assert REWARDED.needs == {"reward"}
+    assert REGRESSION.needs == {"target"}
+    assert "target" not in Compare(Regression(), NetOutput(), ByReward()).needs
+    assert "target" in Compare(Margin(), NetOutput(), ByReward()).needs
     method = semi()
-    assert method.needs_unlabelled
-    assert method.needs_reward
-    assert not semi(weight=0.0).needs_unlabelled
-    assert not semi(weight=0.0).needs_reward
+    assert method.needs >= {"unlabelled rows", "reward"}
+    assert semi(weight=0.0).needs == {"target"}
     assert compound(TASK, FOLLOW).convex_part.parts[0].objective.terms == (
         Weighted(1.0, CrossEntropy()),
     )
@@ -248,7 +246,7 @@ def test_what_is_refused() -> None:
         Part("b", 1.0, FOLLOW, rows="unlabeled")
     with pytest.raises(SettingError, match="trains on unlabelled rows, and none are given"):
         make_trainer(semi())
-    with pytest.raises(SettingError, match="monitors a loss that counts unlabelled rows"):
+    with pytest.raises(SettingError, match="monitors a loss on unlabelled rows"):
         Phase(semi().phases[0].updates, monitor="loss")
     stacked = Judge((Weighted(1.0, EnergyTerm()),), NetOutput("augmented"))
     updates = (

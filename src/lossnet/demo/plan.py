@@ -45,7 +45,7 @@ class Task:
 
 
 #: Towards the most probable label set: no entropy term, and a well-trained loss-net.
-_NCE = {"entropy_weight": 0.0, "energy_lr": 5e-3, "energy_steps": 2, "samples": 50}
+_NCE = {"entropy_weight": 0.0, "energy_optimiser": {"lr": 5e-3}, "energy_steps": 2, "samples": 50}
 
 ATTRIBUTES = Task(
     "digits-attributes",
@@ -58,19 +58,21 @@ ATTRIBUTES = Task(
         "patience": 25,
     },
     entries={
-        BASELINE: Entry("cross-entropy", {"task_lr": 2e-2}),
+        BASELINE: Entry("cross-entropy", {"task_optimiser": {"lr": 2e-2}}),
         "seal-ranking": Entry(
             "seal-ranking",
             {
                 "energy_weight": 1.0,
-                "task_lr": 2e-2,
-                "energy_lr": 5e-3,
+                "task_optimiser": {"lr": 2e-2},
+                "energy_optimiser": {"lr": 5e-3},
                 "energy_steps": 2,
-                "samples": 50,
+                "sampler": {"k": 50},
             },
         ),
-        "seal-nce": Entry("seal-nce", {**_NCE, "task_lr": 2e-2}),
-        REFINED: Entry("seal-nce", {**_NCE, "xent_weight": 0.5, "task_lr": 1e-2}, refine="net"),
+        "seal-nce": Entry("seal-nce", {**_NCE, "task_optimiser": {"lr": 2e-2}}),
+        REFINED: Entry(
+            "seal-nce", {**_NCE, "xent_weight": 0.5, "task_optimiser": {"lr": 1e-2}}, refine="net"
+        ),
     },
     taxonomy=True,
 )
@@ -86,7 +88,9 @@ COMPLETION = Task(
         "patience": 15,
     },
     entries={
-        BASELINE: Entry("cross-entropy", {"task_lr": 5e-3}),
-        REFINED: Entry("seal-nce", {**_NCE, "xent_weight": 0.5, "task_lr": 5e-3}, refine="net"),
+        BASELINE: Entry("cross-entropy", {"task_optimiser": {"lr": 5e-3}}),
+        REFINED: Entry(
+            "seal-nce", {**_NCE, "xent_weight": 0.5, "task_optimiser": {"lr": 5e-3}}, refine="net"
+        ),
     },
 )
