@@ -85,10 +85,10 @@ ROWS: dict[str, tuple[str, dict[str, Any], dict[str, Any], int]] = {
         3,
     ),
     "seal-nce": ("seal-nce", {"samples": 4, **FEW}, SHORT, 3),
-    "seal-ranking": ("seal-ranking", {"sampler": {"k": 4}, **FEW}, SHORT, 3),
+    "seal-ranking": ("seal-ranking", {"samples": 4, **FEW}, SHORT, 3),
     "seal-ranking, correlated": (
         "seal-ranking",
-        {"sampler": {"kind": "correlated", "k": 4}, **FEW},
+        {"samples": 4, "radius": 2.0, **FEW},
         SHORT,
         3,
     ),

@@ -83,14 +83,18 @@ def test_they_serve_ranking_but_not_nce() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "key"), [("seal-ranking", "sampler"), ("seal-regression-s", "candidates")]
+    ("method", "given"),
+    [
+        ("seal-ranking", {"samples": 7, "radius": 3.0}),
+        ("seal-regression-s", {"candidates": {"kind": "correlated", "radius": 3.0, "k": 7}}),
+    ],
 )
-def test_recipes_take_them(method, key) -> None:
-    built = build(method, {key: {"kind": "correlated", "radius": 3.0, "k": 7}})
+def test_recipes_take_them(method, given) -> None:
+    built = build(method, given)
     proposal = built.phases[0].updates[0].objective.proposal
     assert proposal == CorrelatedSamples(7, 3.0)
-    with pytest.raises(SettingError, match=f"unknown kind of {key} 'corelated'"):
-        build(method, {key: "corelated"})
+    with pytest.raises(SettingError, match="unknown kind of candidates 'corelated'"):
+        build("seal-regression-s", {"candidates": "corelated"})
 
 
 def test_bad_settings() -> None:

@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from small_losses import (
+    NAMES,
     DYNAMIC,
     B,
     D,
@@ -25,7 +26,7 @@ from lossnet.method import Method, Phase, Update
 from lossnet.nets import LabelMLP
 from lossnet.objectives import Compare, Judge
 from lossnet.proposals import GBI
-from lossnet.recipes import build, defaults, methods_for
+from lossnet.recipes import build, defaults
 from lossnet.terms import CrossEntropy, Weighted
 
 # The value ---------------------------------------------------------------------------------------

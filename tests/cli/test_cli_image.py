@@ -465,7 +465,7 @@ def test_options_of_other_tasks(
     message = one_line(lossnet("evaluate", model, trained_on, "--picture", "a.png"))
     assert "--picture is an option for the task image" in message
     assert "--classes" in one_line(lossnet("train", "ising", "--classes", "a,b", *out))
-    assert "no method for the task image" in one_line(
+    assert "needs exact inference, which ImageSegmenter does not provide" in one_line(
         lossnet("train", pictures, "--method", "crf", *out)
     )
     assert "did you mean 'unet'?" in one_line(

@@ -28,7 +28,7 @@ def test_one_method_with_its_parameters(lossnet: Run, name: str) -> None:
     for key, value, choices in listing(name, defaults(name)):
         words = [key, str(value), *" | ".join(choices).split()]
         assert any(line.split() == words for line in text.splitlines()), key
-    assert "Eq." in text
+    assert "paper 00" in text
 
 
 def test_defaults_that_a_task_sets_otherwise(lossnet: Run) -> None:

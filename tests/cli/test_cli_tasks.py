@@ -80,7 +80,7 @@ def test_the_wrong_task(lossnet: Run, tmp_path: Path, ner: Path) -> None:
     assert "built-in data set of rows and labels" in message
     message = one_line(lossnet("train", ner / "train.conll", "--task", "multilabel", *out))
     assert "unknown kind of file" in message
-    assert "no method for the task multilabel" in one_line(
+    assert "needs exact inference, which MultiLabelClassifier does not provide" in one_line(
         lossnet("train", "ising", "--method", "crf", *out)
     )
     assert not (tmp_path / "m").exists()

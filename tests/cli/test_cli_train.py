@@ -72,9 +72,27 @@ def test_settings_from_file_and_command_line(lossnet: Run, csv_file: Path, tmp_p
     assert config_of(out)["random_state"] == 2
 
 
+def test_parts_are_set_by_dots_and_by_nesting(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
+    config = tmp_path / "run.yaml"
+    config.write_text(
+        "method:\n  name: implicit-nce\n  gradient: {solver: cg, damping: 3}\n"
+        "  energy_optimiser: {lr: 1e-3}\nmax_epochs: 1\nhidden: [8]\n"
+    )
+    pairs = ["method.energy_optimiser.beta1=0.5", "method.gradient.solver.steps=2"]
+    out = tmp_path / "a"
+    more = ["--config", config, "--set", *pairs, "--quiet"]
+    assert lossnet("train", csv_file, "--out", out, *more).code == 0
+    given = config_of(out)["method_params"]
+    assert given["energy_optimiser"] == {"lr": 0.001, "beta1": 0.5}
+    assert given["gradient"] == {"solver": {"kind": "cg", "steps": 2}, "damping": 3}
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
+        ("method.energy_optimiser.rl=1", "unknown parameter of energy_optimiser 'rl'"),
+        ("method.energy_optimizer.lr=1", "did you mean 'energy_optimiser'?"),
+        ("energy_optimiser.lr=1", "write method.energy_optimiser.lr"),
         ("max_epoch=3", "did you mean 'max_epochs'?"),
         ("method.sampels=3", "did you mean 'samples'?"),
         ("samples=3", "write method.samples"),

@@ -101,7 +101,7 @@ VARIANTS = [
     ("implicit-dvn", {"task_net": "unet"}, {}),
     ("infnet-plus", {}, {"sharing": "separated"}),
     ("infnet", {}, {"tune_on": "validation"}),
-    ("seal-ranking", {}, {"sampler": {"kind": "correlated", "k": 2}}),
+    ("seal-ranking", {}, {"radius": 2.0}),
     ("seal-regression-s", {}, {"candidates": {"kind": "correlated", "k": 2}}),
     ("seal-regression-s", {"energy_net": "score-map"}, {"candidates": {"kind": "samples", "k": 2}}),
     ("seal-regression", {"task_net": "unet", "width": 16, "crop": None, "flip": False}, {}),
@@ -418,7 +418,7 @@ def test_a_class_that_was_not_declared() -> None:
         ({"task_net": "u-net"}, "unknown task_net 'u-net': did you mean 'unet'"),
         ({"task_net": FCN(3, 1)}, "task_net is a FCN; give a function that builds one"),
         ({"energy_net": "critics"}, "unknown energy_net 'critics': did you mean 'critic'"),
-        ({"method": "crf"}, "'crf' needs outputs in a sequence"),
+        ({"method": "crf"}, "'crf' needs exact inference, which ImageSegmenter does not"),
         ({"dropout": 1.5}, "dropout is 1.5"),
     ],
 )

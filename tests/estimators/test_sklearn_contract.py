@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from lossnet import Method, MultiLabelClassifier, build
+from lossnet import Method, MultiLabelClassifier, Optimiser, build
 from lossnet.errors import SettingError
 from lossnet.estimators import EXPECTED_FAILED_CHECKS
 
@@ -143,7 +143,7 @@ def test_params_are_stored_untouched_until_fit() -> None:
     assert model.method_params == {"samples": 3, "task_optimiser": {"lr": 0.1}}
     with pytest.raises(ValueError, match="Invalid parameter 'epochs'"):
         model.set_params(epochs=3)
-    with pytest.raises(SettingError, match="method_params is 7; give a dict"):
+    with pytest.raises(SettingError, match="method_params must be a dict"):
         model.set_params(method_params=7, method__samples=3)
 
 
@@ -152,3 +152,41 @@ def test_set_params_leaves_a_given_dict_alone() -> None:
     model = MultiLabelClassifier(method_params=given).set_params(method__samples=9)
     assert given == {"samples": 3}
     assert model.method_params == {"samples": 9}
+
+
+def test_parts_of_a_method_are_searched_over(classifier, data) -> None:
+    """By names at any depth, with the numbers of NumPy that grids are made of."""
+    grid = {
+        "method__energy_optimiser__lr": np.logspace(-3, -2, 2),
+        "method__samples": np.array([2, 3]),
+    }
+    model = classifier("seal-nce", max_epochs=1)
+    search = GridSearchCV(model, grid, cv=2, scoring="f1_samples", error_score="raise").fit(*data)
+    best = search.best_estimator_
+    assert best.method_.phases[0].updates[0].optimiser.lr in (1e-3, 1e-2)
+    assert best.get_params()["method__energy_optimiser__lr"] in (1e-3, 1e-2)
+
+
+def test_set_params_reaches_into_parts() -> None:
+    given = {"energy_optimiser": Optimiser(0.5, beta1=0.25)}
+    model = MultiLabelClassifier("implicit-nce", method_params=given)
+    model.set_params(
+        method__gradient__solver__steps=2,
+        method__gradient__solver="cg",
+        method__energy_optimiser__lr=0.125,
+    )
+    assert given == {"energy_optimiser": Optimiser(0.5, beta1=0.25)}
+    found = model.resolved_method_params()
+    assert found["gradient"]["solver"] == {"kind": "cg", "steps": 2, "tolerance": 1e-6}
+    assert (found["energy_optimiser"]["lr"], found["energy_optimiser"]["beta1"]) == (0.125, 0.25)
+    again = MultiLabelClassifier("implicit-nce", method_params=found)
+    assert again.resolved_method_params() == found
+    assert again._assembled() == model._assembled()
+
+
+def test_a_model_keeps_the_parts_it_was_given(classifier, data, tmp_path) -> None:
+    params = {"task_optimiser": Optimiser(0.02, clip=1.0)}
+    model = classifier("cross-entropy", method_params=params, max_epochs=1).fit(*data)
+    model.save(tmp_path / "m")
+    loaded = MultiLabelClassifier.load(tmp_path / "m")
+    assert loaded.method_ == model.method_

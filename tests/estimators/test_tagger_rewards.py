@@ -140,29 +140,29 @@ GIVEN = {"unlabelled": UNLABELLED, "reward": dictionary}
         (
             lambda: tagger().fit(*LABELLED, reward=dictionary),
             SettingError,
-            "'seal-reward' trains on unlabelled rows here; give them",
+            "'seal-reward' as it is set trains on unlabelled rows; give them",
         ),
         (
             lambda: SequenceTagger("crf", **SMALL).fit(*LABELLED, **GIVEN),
             SettingError,
-            "'crf' has no use for a reward; leave it out, or take method='seal-reward'",
+            "'crf' as it is set has no use for a reward; .* one: seal-reward, implicit-reward",
         ),
         (
             lambda: tagger(params={"unlabelled_weight": 0.0}).fit(*LABELLED, **GIVEN),
             SettingError,
-            "has no use for a reward; .* with an unlabelled_weight above 0",
+            "'seal-reward' as it is set has no use for a reward; leave it out",
         ),
         (
             lambda: MultiLabelClassifier("seal-reward").fit(np.eye(4), np.eye(4, dtype=int)),
             SettingError,
-            "'seal-reward' needs outputs in a sequence",
+            "'seal-reward' needs reward, which MultiLabelClassifier .* that does: SequenceTagger",
         ),
         (
             lambda: MultiLabelClassifier(build("seal-reward")).fit(
                 np.eye(4), np.eye(4, dtype=int), unlabelled=np.eye(4)
             ),
             SettingError,
-            "judges outputs on unlabelled rows by a reward; give one to a SequenceTagger",
+            "needs reward, which MultiLabelClassifier does not provide",
         ),
         (
             lambda: tagger().fit(

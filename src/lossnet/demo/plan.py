@@ -66,7 +66,7 @@ ATTRIBUTES = Task(
                 "task_optimiser": {"lr": 2e-2},
                 "energy_optimiser": {"lr": 5e-3},
                 "energy_steps": 2,
-                "sampler": {"k": 50},
+                "samples": 50,
             },
         ),
         "seal-nce": Entry("seal-nce", {**_NCE, "task_optimiser": {"lr": 2e-2}}),

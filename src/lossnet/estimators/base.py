@@ -23,6 +23,7 @@ from lossnet.estimators.settings import (
     check_choice,
     check_device,
     check_method,
+    check_params,
     check_share,
     check_whole,
     describe,
@@ -102,7 +103,7 @@ class LossnetEstimator(BaseEstimator):
         super().set_params(**own)
         # A part before its own parameters.
         for key in sorted(params.keys() - own.keys(), key=len):
-            check_method(self.method, self.method_params)
+            check_params(self.method_params)
             path = key.removeprefix("method__").split("__")
             self.method_params = with_value(self.method_params or {}, path, params[key])
         return self
@@ -175,8 +176,8 @@ class LossnetEstimator(BaseEstimator):
         ]
         raise SettingError(
             f"the method {method.name!r} needs {' and '.join(sorted(missing))}, which "
-            f"{type(self).__name__} does not provide; take another method, or a task that "
-            f"provides it ({', '.join(others) or 'none here'})"
+            f"{type(self).__name__} does not provide; take another method, or a task that does: "
+            f"{', '.join(others) or 'none is known'}"
         )
 
     def _metric_name(self) -> str:

@@ -17,12 +17,17 @@ from lossnet.method import Method
 LARGEST = 2**31 - 1
 
 
-def check_method(method: Any, params: Any) -> None:
-    """Raise unless this is a method's name with a mapping of parameters, or a :class:`Method`."""
+def check_params(params: Any) -> None:
+    """Raise unless these can be a method's parameters."""
     if params is not None and not isinstance(params, Mapping):
         raise SettingError(
             f"method_params must be a dict of the method's parameters or None, got {params!r}"
         )
+
+
+def check_method(method: Any, params: Any) -> None:
+    """Raise unless this is a method's name with its parameters, or a :class:`Method`."""
+    check_params(params)
     if not isinstance(method, str | Method):
         raise SettingError(f"method must be a method's name or a lossnet.Method, got {method!r}")
     if params and isinstance(method, Method):

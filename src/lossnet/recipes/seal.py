@@ -129,7 +129,8 @@ def seal_ranking(
     *,
     energy_weight: Weight = 3.0,
     xent_weight: Weight = 1.0,
-    sampler: Samples | CorrelatedSamples = Samples(20),
+    samples: Count = 20,
+    radius: Weight = 0.0,
     energy_steps: Count = 2,
     task_steps: Count = 1,
     energy_optimiser: Optimiser = Optimiser(1e-3, plateau=5),
@@ -138,9 +139,11 @@ def seal_ranking(
     """SEAL-dynamic, plain ranking against the task-net's samples.
 
     L_E = -log exp(-E_0) / Σ_k exp(-E_k)   (paper 001, Eq. 10): E learns how p(y|x) differs from
-    the task-net, -log p(y|x) + log P(y|x; Φ). Samples may be ``correlated`` on images.
+    the task-net, -log p(y|x) + log P(y|x; Φ). On images, with a ``radius``, neighbouring pixels
+    of a sample go together: see ``CorrelatedSamples``.
     """
     contrast = Ranking()
+    sampler = CorrelatedSamples(samples, radius) if radius else Samples(samples)
     energy = energy_update(energy_optimiser, contrast, sampler, steps=energy_steps)
     task = task_update(task_optimiser, contrast, energy_weight, xent_weight, steps=task_steps)
     return together("seal-ranking", energy, task)
