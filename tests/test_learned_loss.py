@@ -4,8 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 from small_losses import (
-    NAMES,
     DYNAMIC,
+    NAMES,
     B,
     D,
     L,

@@ -54,8 +54,8 @@ class LearnedLoss(nn.Module):
     Args:
         energy: the loss-net.
         method: a method's name, or a :class:`~lossnet.Method`.
-        method_params: parameters of the named method. Its ``task_optimiser`` and ``task_steps`` have
-            no effect: the task-net belongs to your loop.
+        method_params: parameters of the named method. Its ``task_optimiser`` and ``task_steps``
+            have no effect: the task-net belongs to your loop.
         space: what an output is, ``Binary()`` by default.
         optimizer: a function of the energy's parameters that returns their optimizer, such as
             ``functools.partial(torch.optim.SGD, lr=0.1)``; the method's AdamW by default.

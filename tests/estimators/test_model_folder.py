@@ -1,7 +1,6 @@
 """Model folders: the same predictions after load, and clear errors for what cannot be read."""
 
 import hashlib
-import inspect
 import json
 import resource
 import shutil
@@ -80,18 +79,15 @@ def test_loaded_models_predict_the_same(classifier, data, tmp_path, method, para
 
 
 def test_changed_defaults_change_no_stored_model(classifier, data, tmp_path, monkeypatch) -> None:
-    model = classifier("dvn", method_params={"energy_lr": 0.01}).fit(*data)
+    model = classifier("dvn", method_params={"energy_optimiser": {"lr": 0.01}}).fit(*data)
     model.save(tmp_path / "m")
     tagger = SequenceTagger("ssvm", hidden=4, max_epochs=1, random_state=0)
     sentences = [["a", "b", "c"], ["b", "a"]] * 5
     tagger.fit(sentences, [["O", "B-x", "I-x"], ["B-x", "O"]] * 5).save(tmp_path / "t")
     settled = describe([model.resolved_params(), tagger.resolved_params()])
-    recipe = inspect.signature(METHODS["dvn"])
-    later = [
-        p.replace(default=1) if n == "predict_steps" else p for n, p in recipe.parameters.items()
-    ]
-    changed = recipe.replace(parameters=later)
-    monkeypatch.setattr(METHODS["dvn"], "__signature__", changed, raising=False)
+    recipe = METHODS["dvn"].__kwdefaults__
+    monkeypatch.setitem(recipe, "predict_steps", 1)
+    monkeypatch.setitem(recipe, "inference", GBI(3, 0.5))
     monkeypatch.setitem(MultiLabelClassifier.__init__.__kwdefaults__, "global_hidden", 7)
     monkeypatch.setattr(SequenceTagger, "_task_defaults", lambda *_: {"margin": 9.0})
     assert MultiLabelClassifier("dvn").resolved_method_params()["predict_steps"] == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from lossnet.errors import unknown
@@ -108,7 +107,6 @@ def methods_needing(need: str) -> list[str]:
     return [name for name in METHODS if need in build(name).needs]
 
 
-@cache
 def _signature(name: str) -> inspect.Signature:
     if name not in METHODS:
         raise unknown("method", name, METHODS)
