@@ -27,7 +27,8 @@ from lossnet import SequenceTagger
 from lossnet.data import SequenceData, load_sequences
 from lossnet.data.cora import read_references
 from lossnet.metrics import token_accuracy
-from lossnet.recipes import defaults
+from lossnet.parameters import plain
+from lossnet.recipes import parameters
 from lossnet.reports import find, has, record, summarise
 from lossnet.rewards import CitationReward
 
@@ -139,8 +140,8 @@ def run(arguments: argparse.Namespace) -> None:
             for row in arguments.rows:
                 method, params, own = ROWS[row]
                 settings = {**SETTINGS, **own, "epochs": EPOCHS, "batch_size": BATCH}
-                parameters = {**defaults(method), **params}
-                about = {**settings, "method_params": parameters, "unlabelled": len(unlabelled)}
+                resolved = plain(parameters(method, params))
+                about = {**settings, "method_params": resolved, "unlabelled": len(unlabelled)}
                 train = partial(fit, row, labelled, unlabelled, draw)
                 keep(arguments, data, row, count, draw, about, lambda train=train: train().predict)
 

@@ -25,8 +25,9 @@ import torch
 from lossnet import MultiLabelClassifier
 from lossnet.data import Splits, load_files, load_splits
 from lossnet.metrics import evaluate
+from lossnet.parameters import plain
 from lossnet.proposals import NetOutput
-from lossnet.recipes import defaults
+from lossnet.recipes import parameters
 from lossnet.reports import Run, find, has, record, refinement_curve, summarise
 
 DATA = Path(os.environ.get("LOSSNET_DATA", Path(__file__).parents[2] / "shared" / "data")) / "mlc"
@@ -141,7 +142,7 @@ def configuration(method: str, trial: dict[str, Any], rows: int, most: int) -> d
     if rows > LARGE:
         epochs["max_epochs"] = min(epochs["max_epochs"], most)
     method, fixed = VARIANTS.get(method, (method, {}))
-    return {**NETWORK, **epochs, "method_params": {**defaults(method), **fixed, **trial}}
+    return {**NETWORK, **epochs, "method_params": plain(parameters(method, fixed, trial))}
 
 
 def run(

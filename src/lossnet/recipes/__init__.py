@@ -29,34 +29,15 @@ from lossnet.recipes.seal_static import (
 )
 from lossnet.recipes.semi_supervised import implicit_reward, seal_reward
 
-METHODS: dict[str, Callable[..., Method]] = {
-    "cross-entropy": cross_entropy,
-    "task-ranking": task_ranking,
-    "spen": spen,
-    "spen-e2e": spen_e2e,
-    "dvn": dvn,
-    "nce-energy": nce_energy,
-    "seal-static-margin": seal_static_margin,
-    "seal-static-regression": seal_static_regression,
-    "seal-static-nce": seal_static_nce,
-    "seal-margin": seal_margin,
-    "seal-regression": seal_regression,
-    "seal-regression-s": seal_regression_s,
-    "seal-nce": seal_nce,
-    "seal-ranking": seal_ranking,
-    "infnet": infnet,
-    "infnet-plus": infnet_plus,
-    "alen": alen,
-    "aen": aen,
-    "implicit-ssvm": implicit_ssvm,
-    "implicit-dvn": implicit_dvn,
-    "implicit-cd": implicit_cd,
-    "implicit-nce": implicit_nce,
-    "crf": crf,
-    "ssvm": ssvm,
-    "seal-reward": seal_reward,
-    "implicit-reward": implicit_reward,
-}
+_RECIPES: tuple[Callable[..., Method], ...] = (
+    cross_entropy, task_ranking, spen, spen_e2e, dvn, nce_energy,
+    seal_static_margin, seal_static_regression, seal_static_nce,
+    seal_margin, seal_regression, seal_regression_s, seal_nce, seal_ranking,
+    infnet, infnet_plus, alen, aen, implicit_ssvm, implicit_dvn, implicit_cd, implicit_nce,
+    crf, ssvm, seal_reward, implicit_reward,
+)  # fmt: skip
+#: Every method by name.
+METHODS = {recipe.__name__.replace("_", "-"): recipe for recipe in _RECIPES}
 
 
 def build(name: str, *overrides: Mapping[str, Any] | None) -> Method:
@@ -126,5 +107,5 @@ __all__ = [
     "methods_needing",
     "parameters",
     "summary",
-    *(recipe.__name__ for recipe in METHODS.values()),
+    *(recipe.__name__ for recipe in _RECIPES),
 ]

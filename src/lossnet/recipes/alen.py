@@ -52,7 +52,8 @@ def alen(
     candidates = (Target(), NetOutput(), replace(inference, start=start))
     contrast = LeastSquares((1.0, output_weight) + (refined_weight,) * (2 if noise else 1))
     energy = energy_update(energy_optimiser, contrast, Several(candidates), cost=cost, local=local)
-    task = _task_update(task_optimiser, contrast, energy_weight, xent_weight, local)
+    value = Weighted(energy_weight, EnergyTerm(contrast, local=local))
+    task = _task_update(task_optimiser, value, xent_weight)
     refined = replace(inference, steps=predict_steps, start=NetOutput())
     return _refining("alen", energy, task, refined if predict == "refined" else NetOutput())
 
@@ -74,20 +75,14 @@ def aen(
     """
     contrast, candidates = LeastSquares((1.0, output_weight)), Several((Target(), NetOutput()))
     energy = energy_update(energy_optimiser, contrast, candidates, cost=cost, local=local)
-    task = _task_update(task_optimiser, contrast, energy_weight, xent_weight, local)
+    value = Weighted(energy_weight, EnergyTerm(contrast, local=local))
+    task = _task_update(task_optimiser, value, xent_weight)
     return _refining("aen", energy, task, replace(inference, start=NetOutput()))
 
 
-def _task_update(
-    optimiser: Optimiser,
-    contrast: LeastSquares,
-    energy_weight: float,
-    xent_weight: float,
-    local: bool,
-) -> Update:
-    xent = Weighted(xent_weight, CrossEntropy())
-    value = Weighted(energy_weight, EnergyTerm(contrast, local=local))
-    return Update("task", Judge((xent, value)), optimiser=optimiser)
+def _task_update(optimiser: Optimiser, value: Weighted, xent_weight: float) -> Update:
+    terms = Weighted(xent_weight, CrossEntropy()), value
+    return Update("task", Judge(terms), optimiser=optimiser)
 
 
 def _refining(name: str, energy: Update, task: Update, predict: Proposal) -> Method:

@@ -125,9 +125,9 @@ def implicit_nce(
     log-probability P is. ``sampler`` and ``margin`` as in ``implicit-cd``; ``entropy_weight`` as
     in ``seal-nce``, 0 gives the paper's loss.
     """
-    contrast, weights = NCE(margin), (energy_weight, xent_weight)
+    contrast = NCE(margin)
     task = task_update(
-        task_optimiser, contrast, *weights, entropy_weight=entropy_weight, steps=task_steps
+        task_optimiser, contrast, energy_weight, xent_weight, entropy_weight, steps=task_steps
     )
     rule = gradient.through(task.objective)
     energy = energy_update(energy_optimiser, contrast, sampler, cost=cost, path=path, gradient=rule)

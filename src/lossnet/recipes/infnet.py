@@ -44,7 +44,7 @@ def infnet(
     net = "augmented" if loss == "margin" else "task"
     delta = get_cost(cost) if loss == "margin" else None
     energy = _energy_update(energy_optimiser, _hinge(net, delta, margin))
-    follow = _follow(net, delta, margin, truncate, energy_weight, xent_weight)
+    follow = _follow(net, Violation(delta, margin, truncate), energy_weight, xent_weight)
     nets = Update(net, follow, steps=net_steps, optimiser=task_optimiser, watch=True)
     joint = Phase((energy, nets), predict=NetOutput(net), name="infnet")
     if loss == "perceptron":
@@ -78,8 +78,9 @@ def infnet_plus(
     delta = get_cost(cost)
     perceptron = Part("perceptron loss", perceptron_weight, Compare(Perceptron(), NetOutput()))
     energy = _energy_update(energy_optimiser, _hinge("augmented", delta, margin), perceptron)
-    augmented = _follow("augmented", delta, margin, truncate, energy_weight, augmented_xent_weight)
-    test_time = _follow("task", None, 0.0, truncate, energy_weight * perceptron_weight, xent_weight)
+    worst, lowest = Violation(delta, margin, truncate), Violation(None, 0.0, truncate)
+    augmented = _follow("augmented", worst, energy_weight, augmented_xent_weight)
+    test_time = _follow("task", lowest, energy_weight * perceptron_weight, xent_weight)
     both = Part("loss of augmented", 1.0, augmented), Part("loss of task", 1.0, test_time)
     named = ("task", "augmented")
     nets = Update(named, Compound(both), steps=net_steps, optimiser=task_optimiser, watch=True)
@@ -95,17 +96,10 @@ def _hinge(net: str, cost: Cost | None, margin: float) -> Part:
     return Part("hinge loss", 1.0, Compare(Margin(margin), NetOutput(net), cost))
 
 
-def _follow(
-    net: str,
-    cost: Cost | None,
-    margin: float,
-    truncate: bool,
-    energy_weight: float,
-    xent_weight: float,
-) -> Judge:
+def _follow(net: str, violation: Violation, energy_weight: float, xent_weight: float) -> Judge:
     """What a net minimises: the energy less its cost, and cross-entropy (section 4.2)."""
-    violation = Weighted(energy_weight, Violation(cost, margin, truncate))
-    return Judge((violation, Weighted(xent_weight, CrossEntropy())), NetOutput(net))
+    terms = Weighted(energy_weight, violation), Weighted(xent_weight, CrossEntropy())
+    return Judge(terms, NetOutput(net))
 
 
 def _energy_update(optimiser: Optimiser, *parts: Part) -> Update:

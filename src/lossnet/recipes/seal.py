@@ -115,12 +115,7 @@ def seal_nce(
     contrast = NCE()
     energy = energy_update(energy_optimiser, contrast, Samples(samples), steps=energy_steps)
     task = task_update(
-        task_optimiser,
-        contrast,
-        energy_weight,
-        xent_weight,
-        entropy_weight=entropy_weight,
-        steps=task_steps,
+        task_optimiser, contrast, energy_weight, xent_weight, entropy_weight, steps=task_steps
     )
     return together("seal-nce", energy, task)
 

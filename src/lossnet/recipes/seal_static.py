@@ -66,7 +66,5 @@ def seal_static_nce(
     """
     name = "seal-static-nce"
     energy = nce_phase(energy_optimiser, Samples(samples, "noise"))
-    task = task_update(
-        task_optimiser, NCE(), energy_weight, xent_weight, entropy_weight=entropy_weight
-    )
+    task = task_update(task_optimiser, NCE(), energy_weight, xent_weight, entropy_weight)
     return Method(name, (pretrain("noise", task_optimiser), energy, Phase((task,), name=name)))

@@ -110,9 +110,7 @@ def _task_update(
     unlabelled_weight: float,
 ) -> Update:
     """The task-net on all rows; the truth counts where there is one."""
-    own = task_update(
-        optimiser, Regression(), energy_weight, xent_weight, entropy_weight=entropy_weight
-    )
+    own = task_update(optimiser, Regression(), energy_weight, xent_weight, entropy_weight)
     energy = Weighted(energy_weight, EnergyTerm(Regression()))
     follow = Judge((energy, Weighted(entropy_weight, NegativeEntropy())))
     return with_unlabelled(own, follow, unlabelled_weight if energy_weight else 0.0)

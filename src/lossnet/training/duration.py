@@ -72,7 +72,7 @@ class Duration:
 def _batches(trainer: Trainer) -> int:
     """Batches of an epoch."""
     rows = [len(trainer.data)]
-    if trainer.phase.beside and (spare := trainer.sources["unlabelled"]) is not None:
+    if trainer.phase.uses_unlabelled and (spare := trainer.sources["unlabelled"]) is not None:
         rows.append(len(spare))
     return math.ceil(max(rows) / trainer.batch_size)
 
