@@ -60,7 +60,10 @@ def _take_plain(name: str, hint: Any, value: Any) -> Any:
     words, accepted = _PLAIN[kind]
     if not isinstance(value, accepted) or isinstance(value, bool | np.bool_) != (kind is bool):
         raise SettingError(f"{name} must be {words}, got {value!r}")
-    number = kind(value)
+    try:
+        number = kind(value)
+    except OverflowError as error:
+        raise SettingError(f"{name} must be {words} that a float can hold") from error
     if least is not None and not number >= least:
         raise SettingError(f"{name} must be at least {least:g}, got {value}")
     return number
@@ -78,7 +81,7 @@ def _take_part(name: str, hint: Any, current: Any, value: Any) -> Any:
             f"{value!r}"
         )
     kind = value.get("kind", kind_of(type(current)))
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         raise unknown(f"kind of {name}", str(kind), kinds)
     part: Any = current if type(current) is kinds[kind] else kinds[kind]()
     given = {key: item for key, item in value.items() if key != "kind"}

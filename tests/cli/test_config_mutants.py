@@ -28,7 +28,10 @@ from mutants import mutants
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "multilabel": {
-        "method": {"name": "seal-nce", "samples": 7, "energy_lr": 1e-3},
+        "method": {
+            **{"name": "implicit-nce", "sampler": {"k": 7}, "energy_optimiser": {"lr": 1e-3}},
+            "gradient": {"kind": "implicit", "solver": {"kind": "cg", "steps": 2}, "damping": 3},
+        },
         **{"seed": 5, "max_epochs": 9, "hidden": [8, 4], "dropout": 0.25, "threshold": "tuned"},
         **{"standardise": True, "metric": "map", "refine": "net", "energy_dropout": None},
     },

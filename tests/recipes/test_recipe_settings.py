@@ -186,6 +186,8 @@ def test_numbers_of_numpy_are_taken_and_kept_as_plain_ones() -> None:
         ({"gradient": {"solver": {"kind": "cgg"}}}, "unknown kind of gradient.solver 'cgg'.*'cg'"),
         ({"gradient": {"solver": {"kind": "cg", "terms": 2}}}, "parameter of gradient.solver"),
         ({"gradient": {"solver": {"terms": 0.5}}}, "gradient.solver.terms must be an integer"),
+        ({"gradient": {"kind": ["cg"]}}, "unknown kind of gradient"),
+        ({"energy_weight": 10**400}, "energy_weight must be a number that a float can hold"),
         ({"gradient": {"inner": 3}}, "unknown parameter of gradient 'inner'"),
         ({"sampler": {"net": "noise"}}, "unknown parameter of sampler 'net'"),
         ({"energy_optimiser": 3}, r"energy_optimiser must be a part \(optimiser\) or a mapping"),

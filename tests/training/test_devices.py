@@ -16,7 +16,7 @@ from lossnet import ImageSegmenter, LearnedLoss, MultiLabelClassifier, SequenceT
 from lossnet.context import Batch, Context, Streams
 from lossnet.devices import generator_on
 from lossnet.proposals import Exact, Samples
-from lossnet.recipes import METHODS, RECIPES, build
+from lossnet.recipes import METHODS, build, methods_for
 from lossnet.spaces import Binary
 from lossnet.training import Arrays, Checkpoint, resume, save_checkpoint
 
@@ -69,13 +69,13 @@ def test_its_global_generator_is_not_the_cpus(device) -> None:
 
 def _extra(model: Any, unlabelled: Any) -> dict[str, Any]:
     method = model._assembled()
-    extra: dict[str, Any] = {"unlabelled": unlabelled} if method.needs_unlabelled else {}
-    if method.needs_reward:
+    extra: dict[str, Any] = {"unlabelled": unlabelled} if "unlabelled rows" in method.needs else {}
+    if "reward" in method.needs:
         extra["reward"] = lambda tokens, soft: soft[..., 0].mean(-1)
     return extra
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", methods_for(MultiLabelClassifier.provides))
 def test_labels(name, device) -> None:
     X, Y = rows(24)
     model = MultiLabelClassifier(name, hidden=(8,), device=str(device), **SETTINGS)
@@ -94,7 +94,7 @@ def test_sentences(name, device) -> None:
     assert [len(found) for found in model.predict(words)] == [len(sentence) for sentence in words]
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", methods_for(ImageSegmenter.provides))
 def test_images(name, device) -> None:
     rng = np.random.default_rng(0)
     images = rng.random((6, 8, 8, 3)).astype(np.float32)
@@ -200,7 +200,7 @@ def test_a_nets_stream_leaves_the_devices_generator_alone(device) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in RECIPES if n.startswith("seal-") and "static" not in n]
+    "name", [n for n in methods_for({"target"}) if n.startswith("seal-") and "static" not in n]
 )
 def test_a_learned_loss_follows_its_energy(name, device) -> None:
     def criterion() -> LearnedLoss:

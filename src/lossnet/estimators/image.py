@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from lossnet.data.image_folders import load_images
 from lossnet.data.images import ImageData
-from lossnet.errors import DataError, SettingError
+from lossnet.errors import DataError
 from lossnet.estimators.base import LossnetEstimator
 from lossnet.estimators.inputs import PER_COLUMN, Standardiser, check_lengths
 from lossnet.estimators.networks import NetFactory, try_energy, try_task_net
