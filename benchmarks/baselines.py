@@ -22,10 +22,9 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from lossnet.data import Splits
-from lossnet.estimators.inputs import Imputer, Standardiser
-from lossnet.metrics import evaluate, tune_threshold
 from lossnet.reports import has, record
+from lossnet.tasks.multilabel import Splits, evaluate, tune_threshold
+from lossnet.tasks.standardiser import Imputer, Standardiser
 
 Probabilities = Callable[[Any], np.ndarray]
 

@@ -22,15 +22,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from citation_reward import CitationReward
 
 from lossnet import SequenceTagger
-from lossnet.data import SequenceData, load_sequences
-from lossnet.data.cora import read_references
-from lossnet.metrics import token_accuracy
 from lossnet.parameters import plain
 from lossnet.recipes import parameters
 from lossnet.reports import find, has, record, summarise
-from lossnet.rewards import CitationReward
+from lossnet.tasks.sequence import SequenceData, load_sequences, token_accuracy
+from lossnet.tasks.sequence.references import read_references
 
 ROOT = Path(os.environ.get("LOSSNET_DATA", Path(__file__).parents[2] / "shared" / "data"))
 FOLDER = ROOT / "sequence" / "cora_citations"

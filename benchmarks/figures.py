@@ -16,13 +16,8 @@ import torch
 from multilabel import OFFICIAL, best_trial, configuration, data
 
 from lossnet import MultiLabelClassifier
-from lossnet.reports import (
-    draw_inference_training,
-    draw_refinement,
-    draw_training_speed,
-    inference_gap,
-    refinement_curve,
-)
+from lossnet.reports import draw_inference_training, draw_refinement, draw_training_speed
+from lossnet.tasks.multilabel import inference_gap, refinement_curve
 
 #: Epochs of the runs that show how inference steps and energy steps balance.
 BALANCE_EPOCHS = 10

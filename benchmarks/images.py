@@ -25,16 +25,14 @@ from typing import Any
 import torch
 
 from lossnet import Batch, Context, ImageSegmenter
-from lossnet.data import ImageSplits, load_image_splits
-from lossnet.metrics import evaluate_masks
 from lossnet.proposals import GBI, NetOutput
-from lossnet.reports import (
+from lossnet.reports import find, has, record, summarise
+from lossnet.tasks.image import (
+    ImageSplits,
     draw_refinement_frames,
     draw_segmentation,
-    find,
-    has,
-    record,
-    summarise,
+    evaluate_masks,
+    load_image_splits,
 )
 from lossnet.training.step import build_optimiser, parameters_of, step
 

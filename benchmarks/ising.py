@@ -21,8 +21,8 @@ from typing import Any
 import torch
 
 from lossnet import MultiLabelClassifier
-from lossnet.data import Ising, ising
 from lossnet.reports import find, has, record, summarise
+from lossnet.tasks.multilabel import Ising, ising
 
 COUPLINGS = (0.0, 3.0)
 NETWORK: dict[str, Any] = {

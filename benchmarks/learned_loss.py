@@ -21,8 +21,8 @@ from multilabel import EPOCHS, NETWORK, data, measured
 from torch import nn
 
 import lossnet
-from lossnet.metrics import evaluate, tune_threshold
 from lossnet.reports import find, has, record, summarise
+from lossnet.tasks.multilabel import evaluate, tune_threshold
 
 SETTINGS = {**NETWORK, **EPOCHS[True]}
 

@@ -23,12 +23,11 @@ from typing import Any
 import torch
 
 from lossnet import MultiLabelClassifier
-from lossnet.data import Splits, load_files, load_splits
-from lossnet.metrics import evaluate
 from lossnet.parameters import plain
 from lossnet.proposals import NetOutput
 from lossnet.recipes import parameters
-from lossnet.reports import Run, find, has, record, refinement_curve, summarise
+from lossnet.reports import Run, find, has, record, summarise
+from lossnet.tasks.multilabel import Splits, evaluate, load_files, load_splits, refinement_curve
 
 DATA = Path(os.environ.get("LOSSNET_DATA", Path(__file__).parents[2] / "shared" / "data")) / "mlc"
 ALL_SETS = ["bibtex", "cal500", "genbase", "delicious", "spo_fun", "enron", "medical"]

@@ -24,9 +24,8 @@ from typing import Any
 import torch
 
 from lossnet import SequenceTagger
-from lossnet.data import SequenceData, load_sequences
-from lossnet.metrics import span_scores, token_accuracy
 from lossnet.reports import draw_inference_training, find, has, record, summarise
+from lossnet.tasks.sequence import SequenceData, load_sequences, span_scores, token_accuracy
 
 ROOT = Path(os.environ.get("LOSSNET_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -21,12 +21,12 @@ from timing import measure
 from lossnet import MultiLabelClassifier
 from lossnet.context import Context
 from lossnet.energies import LabelEnergy
-from lossnet.estimators.networks import build_nets
 from lossnet.method import Method
 from lossnet.nets import LabelMLP
 from lossnet.proposals import GBI
 from lossnet.recipes import build
 from lossnet.spaces import Binary
+from lossnet.tasks.networks import build_nets
 from lossnet.training import Arrays, Trainer
 
 FEATURES, LABELS, BATCH, ROWS = 1836, 159, 32, 1499

@@ -23,11 +23,11 @@ from timing import measure
 
 from lossnet import SequenceTagger
 from lossnet.context import Context
-from lossnet.data import SequenceData
 from lossnet.data.vectors import read_vectors
 from lossnet.proposals import GBI
 from lossnet.reports import find, record
 from lossnet.spaces import Categorical
+from lossnet.tasks.sequence import SequenceData
 
 STORE = Path(__file__).parents[1] / "results"
 DATA = "tagging-speed"
@@ -48,7 +48,7 @@ def decoding(model: SequenceTagger, data: SequenceData) -> dict[str, Callable[[]
     source = model._source(data)
     contexts = [
         Context(model.nets_, source.batch(rows), Categorical(), generator=torch.Generator())
-        for rows in source.once(256)
+        for rows in source.in_order(256)
     ]
     net: Any = model.nets_["task"]
     energy: Any = model.nets_["energy"]

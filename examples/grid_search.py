@@ -6,8 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from lossnet import MultiLabelClassifier
-from lossnet.data import load_splits
-from lossnet.metrics import example_f1
+from lossnet.tasks.multilabel import example_f1, load_splits
 
 splits = load_splits("digits-attributes")
 model = make_pipeline(

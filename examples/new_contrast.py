@@ -8,8 +8,8 @@ from torch import Tensor
 
 from lossnet import Compare, Judge, Method, MultiLabelClassifier, Phase, Update
 from lossnet.contrasts import Compared
-from lossnet.data import load_splits
 from lossnet.proposals import Samples
+from lossnet.tasks.multilabel import load_splits
 from lossnet.terms import CrossEntropy, EnergyTerm, Weighted
 from lossnet.testing import check_contrast
 

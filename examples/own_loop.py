@@ -4,8 +4,7 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 import lossnet
-from lossnet.data import load_splits
-from lossnet.metrics import example_f1
+from lossnet.tasks.multilabel import example_f1, load_splits
 
 splits = load_splits("digits-attributes")
 x, y = torch.from_numpy(splits.train.X), torch.from_numpy(splits.train.Y).float()

@@ -8,9 +8,8 @@ from scipy.ndimage import zoom
 from sklearn.datasets import load_digits
 
 from lossnet import ImageSegmenter
-from lossnet.metrics import mean_iou
 from lossnet.proposals import NetOutput
-from lossnet.reports import draw_refinement_frames, draw_segmentation
+from lossnet.tasks.image import draw_refinement_frames, draw_segmentation, mean_iou
 
 rng = np.random.default_rng(0)
 ink = np.stack([zoom(digit, 3, order=1) for digit in load_digits().images[:900] / 16])

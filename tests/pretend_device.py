@@ -26,7 +26,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
 import lossnet
-from lossnet.estimators.networks import build_net
+from lossnet.tasks.networks import build_net
 
 DEVICE = torch.device("meta")
 _SOURCE = str(Path(lossnet.__file__).parent)

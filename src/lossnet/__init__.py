@@ -13,12 +13,14 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from lossnet.context import Batch, Context
-    from lossnet.estimators import ImageSegmenter, MultiLabelClassifier, SequenceTagger
     from lossnet.learned_loss import LearnedLoss
     from lossnet.method import Method, Optimiser, Phase, Update
     from lossnet.objectives import Compare, Compound, Judge, Part
     from lossnet.recipes import build
     from lossnet.spaces import Binary, Categorical
+    from lossnet.tasks.image.segmenter import ImageSegmenter
+    from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
+    from lossnet.tasks.sequence.tagger import SequenceTagger
     from lossnet.training import Trainer
 
 _HOME = {
@@ -28,15 +30,15 @@ _HOME = {
     "Compare": "objectives",
     "Compound": "objectives",
     "Context": "context",
-    "ImageSegmenter": "estimators",
+    "ImageSegmenter": "tasks.image",
     "Judge": "objectives",
     "LearnedLoss": "learned_loss",
     "Method": "method",
-    "MultiLabelClassifier": "estimators",
+    "MultiLabelClassifier": "tasks.multilabel",
     "Optimiser": "method",
     "Part": "objectives",
     "Phase": "method",
-    "SequenceTagger": "estimators",
+    "SequenceTagger": "tasks.sequence",
     "Trainer": "training",
     "Update": "method",
     "build": "recipes",
@@ -47,15 +49,13 @@ _MODULES = frozenset(
         "costs",
         "data",
         "energies",
-        "estimators",
         "gradients",
-        "metrics",
         "nets",
         "proposals",
         "recipes",
         "reports",
-        "rewards",
         "spaces",
+        "tasks",
         "terms",
         "training",
     }

@@ -257,7 +257,7 @@ class Context:
         if self.unlabelled is not None:
             self.unlabelled.updated(stale)
 
-    def again(self, name: str) -> None:
+    def replay(self, name: str) -> None:
         """Forget a net's pass, and let the next one draw the same dropout masks."""
         before = self._before.get(name)
         self.updated([name])

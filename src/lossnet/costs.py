@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from lossnet import sparse
 from lossnet.errors import unknown
 from lossnet.needs import REWARD
-from lossnet.spaces import Categorical, mean_positions, sum_positions
+from lossnet.spaces import Categorical, mean_positions, sparse, sum_positions
 
 Cost = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 

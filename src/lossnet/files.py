@@ -17,7 +17,7 @@ from lossnet.errors import DataError
 TEMPORARY = ".lossnet-tmp-"
 
 
-def write_whole(path: str | Path, write: Callable[[Path], None]) -> Path:
+def atomic_write(path: str | Path, write: Callable[[Path], None]) -> Path:
     """Let ``write`` fill a temporary file beside ``path``, then move it into place.
 
     A reader sees the old file or the new one, never half of one; a failing ``write`` leaves
@@ -89,7 +89,7 @@ def _umask() -> int:
 
 def write_text(path: str | Path, text: str) -> Path:
     """Write ``text`` to ``path``, whole or not at all."""
-    return write_whole(path, lambda temporary: _write_utf8(temporary, text))
+    return atomic_write(path, lambda temporary: _write_utf8(temporary, text))
 
 
 def _write_utf8(path: Path, text: str) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from lossnet.context import Batch, Context, Streams, stream_seed
 from lossnet.devices import device_of, generator_on
-from lossnet.energies.base import Energy
+from lossnet.energies.energy import Energy
 from lossnet.errors import SettingError
 from lossnet.method import Method
 from lossnet.recipes import build

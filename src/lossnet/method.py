@@ -12,8 +12,8 @@ from lossnet.gradients.rules import Direct
 from lossnet.needs import NOTHING, TARGET, UNLABELLED
 from lossnet.nets.base import Derivation
 from lossnet.objectives import Objective
-from lossnet.proposals.base import Proposal
 from lossnet.proposals.net import NetOutput
+from lossnet.proposals.proposal import Proposal
 
 Rows = Literal["train", "validation", "unlabelled"]
 

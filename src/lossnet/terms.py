@@ -8,11 +8,11 @@ from typing import Protocol
 from torch import Tensor
 
 from lossnet.context import Context
-from lossnet.contrasts.base import Contrast
+from lossnet.contrasts.contrast import Contrast
 from lossnet.costs import ByReward, Cost, f1
 from lossnet.errors import SettingError
 from lossnet.needs import LOCAL, NOTHING, TARGET, needs_of
-from lossnet.proposals.base import Candidates
+from lossnet.proposals.proposal import Candidates
 from lossnet.spaces import mean_positions
 
 

@@ -18,11 +18,11 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.context import Batch, Context
-from lossnet.contrasts.base import Compared, Contrast
-from lossnet.energies.base import Energy
-from lossnet.proposals.base import Candidates, Proposal
+from lossnet.contrasts.contrast import Compared, Contrast
+from lossnet.energies.energy import Energy
+from lossnet.proposals.proposal import Candidates, Proposal
 from lossnet.spaces import Binary, Space
-from lossnet.sparse import dense
+from lossnet.spaces.sparse import dense
 
 
 def check_energy(

@@ -11,9 +11,9 @@ from cli_helpers import Result, one_line
 
 from lossnet import demo
 from lossnet.demo import ATTRIBUTES, BASELINE, COMPLETION, verdict
-from lossnet.estimators import MultiLabelClassifier
 from lossnet.recipes import build
 from lossnet.reports import Run, find
+from lossnet.tasks.multilabel import MultiLabelClassifier
 
 Run_ = Callable[..., Result]
 

@@ -13,8 +13,7 @@ import pytest
 from cli_helpers import SMALL, Result, one_line, write_csv
 
 from lossnet import MultiLabelClassifier
-from lossnet.data import load, load_splits
-from lossnet.metrics import evaluate
+from lossnet.tasks.multilabel import evaluate, load, load_splits
 
 Run = Callable[..., Result]
 

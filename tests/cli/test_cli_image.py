@@ -12,9 +12,8 @@ import pytest
 from cli_helpers import SMALL_IMAGES, SMALL_NET, Result, discs, one_line, write_pairs
 
 from lossnet import ImageSegmenter
-from lossnet.cli.tasks import tasks
-from lossnet.data import load_images
-from lossnet.metrics import evaluate_masks
+from lossnet.tasks.image import evaluate_masks, load_images
+from lossnet.tasks.registry import tasks
 
 image = pytest.importorskip("PIL.Image")
 Run = Callable[..., Result]
@@ -256,9 +255,9 @@ def test_where_predictions_go(
     assert len(list((tmp_path / "empty.d").iterdir())) == 6
 
     # A disk that fills up on the third mask leaves no folder behind.
-    import lossnet.data.pictures as module
+    import lossnet.tasks.image.picture_files as module
 
-    plain, left = module.write_whole, [3]
+    plain, left = module.atomic_write, [3]
 
     def full(path: Path, write: Callable[[Path], None]) -> Path:
         left[0] -= 1
@@ -266,7 +265,7 @@ def test_where_predictions_go(
             raise OSError(28, "No space left on device")
         return plain(path, write)
 
-    monkeypatch.setattr(module, "write_whole", full)
+    monkeypatch.setattr(module, "atomic_write", full)
     before = sorted(tmp_path.iterdir())
     assert "No space left" in one_line(lossnet(*predict, "--out", tmp_path / "new"))
     assert sorted(tmp_path.iterdir()) == before

@@ -14,7 +14,7 @@ from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
 
 from lossnet import SequenceTagger
-from lossnet.data import load_sequences, read_conll, spans
+from lossnet.tasks.sequence import load_sequences, read_conll, spans
 
 Run = Callable[..., Result]
 

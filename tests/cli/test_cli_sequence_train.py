@@ -11,9 +11,8 @@ import pytest
 from cli_helpers import SMALL_TAGGER, Result, one_line, write_ner, write_ner_folder
 
 from lossnet import SequenceTagger
-from lossnet.data import load_sequence_splits, load_sequences
-from lossnet.metrics import span_scores
 from lossnet.reports import find
+from lossnet.tasks.sequence import load_sequence_splits, load_sequences, span_scores
 
 Run = Callable[..., Result]
 LOUD = SMALL_TAGGER[:-1]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cli_helpers import SMALL_TAGGER, Result, one_line, write_csv, write_ner
 
-from lossnet.cli.tasks import NAMES, task_named, tasks
+from lossnet.tasks.registry import NAMES, task_named, tasks
 
 Run = Callable[..., Result]
 

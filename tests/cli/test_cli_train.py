@@ -186,7 +186,7 @@ def test_two_trainings_into_one_folder(lossnet: Run, csv_file: Path, tmp_path: P
     out = tmp_path / "a"
     out.mkdir()
     hold = (
-        "import sys; from pathlib import Path; from lossnet.model_folder import locked\n"
+        "import sys; from pathlib import Path; from lossnet.tasks.model_folder import locked\n"
         "with locked(Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
@@ -235,7 +235,7 @@ def test_unwritable_folders_are_found_first(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("training has begun")
 
-    monkeypatch.setattr("lossnet.estimators.MultiLabelClassifier.fit", never)
+    monkeypatch.setattr("lossnet.tasks.multilabel.MultiLabelClassifier.fit", never)
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file", tmp_path / "file" / "a", Path("/proc/nothing/a")):
         one_line(lossnet("train", csv_file, "--out", out, *SMALL))

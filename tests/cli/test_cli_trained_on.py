@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from cli_helpers import SMALL, SMALL_TAGGER, Result, write_csv
 
-from lossnet.data import load_sequence_splits, load_splits, write_conll
+from lossnet.tasks.multilabel import load_splits
+from lossnet.tasks.sequence import load_sequence_splits, write_conll
 
 Run = Callable[..., Result]
 THESE, SOME = "the model was trained on these", "the model was trained on some of these"

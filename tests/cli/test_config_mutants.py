@@ -19,9 +19,9 @@ from lossnet import ImageSegmenter, MultiLabelClassifier, SequenceTagger
 from lossnet.cli import main
 from lossnet.cli.folder import load_model
 from lossnet.cli.settings import resolve
-from lossnet.cli.tasks import task_named
 from lossnet.errors import LossnetError
-from lossnet.model_folder import CONFIG, DATA
+from lossnet.tasks.model_folder import CONFIG, DATA
+from lossnet.tasks.registry import task_named
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from mutants import mutants

@@ -13,11 +13,14 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from lossnet import MultiLabelClassifier
-from lossnet.data import MultiLabelData, limits, load, load_images, load_sequences, load_splits
-from lossnet.data.image_folders import holds_images
-from lossnet.data.inputs import load_inputs
+from lossnet.data import limits
 from lossnet.data.vectors import read_vectors
 from lossnet.errors import DataError
+from lossnet.tasks.image import load_images
+from lossnet.tasks.image.folders import holds_images
+from lossnet.tasks.multilabel import MultiLabelData, load, load_splits
+from lossnet.tasks.multilabel.inputs import load_inputs
+from lossnet.tasks.sequence import load_sequences
 
 HEAD = "@relation 'r: -C 1'\n@attribute y {0,1}\n@attribute a numeric\n@data\n"
 NINES = "9" * 5000

@@ -21,11 +21,13 @@ import pytest
 from PIL import Image
 from scipy.sparse import csr_matrix
 
-from lossnet.data import load, load_images, load_sequences, load_splits
-from lossnet.data.image_folders import holds_images
-from lossnet.data.inputs import load_inputs
 from lossnet.data.vectors import read_vectors
 from lossnet.errors import LossnetError
+from lossnet.tasks.image import load_images
+from lossnet.tasks.image.folders import holds_images
+from lossnet.tasks.multilabel import load, load_splits
+from lossnet.tasks.multilabel.inputs import load_inputs
+from lossnet.tasks.sequence import load_sequences
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from mutants import mutants

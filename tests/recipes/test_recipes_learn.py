@@ -5,14 +5,14 @@ import pytest
 import torch
 
 from lossnet.context import Context
-from lossnet.data import Ising
 from lossnet.energies import LabelEnergy
-from lossnet.estimators.networks import build_nets
 from lossnet.method import Method
 from lossnet.nets import LabelMLP
 from lossnet.proposals import Exact, Proposal
 from lossnet.recipes import build, defaults, methods_for
 from lossnet.spaces import Binary
+from lossnet.tasks.multilabel import Ising
+from lossnet.tasks.networks import build_nets
 from lossnet.training import Arrays, Trainer, predict
 
 LABELS, FEATURES = 5, 6

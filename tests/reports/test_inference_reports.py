@@ -9,17 +9,10 @@ import numpy as np
 import pytest
 
 from lossnet import MultiLabelClassifier
+from lossnet.drawing import page
 from lossnet.errors import DataError, SettingError
-from lossnet.metrics import example_f1
-from lossnet.reports import (
-    InferenceGap,
-    draw_inference_training,
-    draw_refinement,
-    draw_training_speed,
-    inference_gap,
-    page,
-    refinement_curve,
-)
+from lossnet.reports import draw_inference_training, draw_refinement, draw_training_speed
+from lossnet.tasks.multilabel import InferenceGap, example_f1, inference_gap, refinement_curve
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 6)).astype(np.float32)

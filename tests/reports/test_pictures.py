@@ -10,15 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lossnet.demo.pictures import draw_completions, draw_demo, draw_label_sets
+from lossnet.drawing import page
+from lossnet.drawing.page import MissingMatplotlibError
 from lossnet.errors import DataError
-from lossnet.reports import (
-    MissingMatplotlibError,
-    draw_completions,
-    draw_demo,
-    draw_history,
-    draw_label_sets,
-    page,
-)
+from lossnet.reports import draw_history
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(0, 17, (3, 8, 8))

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.energies import LabelEnergy
-from lossnet.estimators.networks import build_nets
 from lossnet.method import Method
 from lossnet.nets import LabelMLP
 from lossnet.spaces import Binary
+from lossnet.tasks.networks import build_nets
 from lossnet.training import Arrays, Trainer, predict
 
 FEATURES, LABELS = 6, 4

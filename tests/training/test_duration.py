@@ -64,7 +64,7 @@ def test_weights_are_as_without(capsys) -> None:
 
 def test_verbose_estimators_say_it(monkeypatch, capsys) -> None:
     from lossnet import MultiLabelClassifier
-    from lossnet.data import load_splits
+    from lossnet.tasks.multilabel import load_splits
 
     splits = load_splits("ising")
     monkeypatch.setattr(duration.Duration.__init__, "__kwdefaults__", {"long": 0.0})

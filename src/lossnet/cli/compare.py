@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lossnet.cli.parser import add_data, add_settings, names
-from lossnet.cli.tasks import add_task_options, task_of_data
 from lossnet.errors import SettingError
+from lossnet.tasks.registry import add_task_options, task_of_data
 
 if TYPE_CHECKING:
     from lossnet.cli.settings import Settings
-    from lossnet.cli.tasks.base import Parts, Task
     from lossnet.reports import Run
+    from lossnet.tasks.task import Parts, Task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from lossnet.cli.folder import writable
     from lossnet.demo import ATTRIBUTES, COMPLETION, REFINED, run_task, verdict
     from lossnet.demo.picture import draw
-    from lossnet.reports import MissingMatplotlibError
+    from lossnet.drawing.page import MissingMatplotlibError
 
     seeds = range(args.first_seed, args.first_seed + args.seeds)
     command = shlex.join(["lossnet", *args.command_line])
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _table(outcome: Outcome, metrics: tuple[str, ...]) -> str:
     """Mean ± deviation over the seeds; one row a method."""
-    from lossnet.cli.text import aligned
+    from lossnet.plain_text import aligned
     from lossnet.reports import summarise
 
     count = len({run.seed for run in outcome.runs})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from lossnet.cli.parser import add_data, whole_number
-from lossnet.cli.tasks import add_task_options, task_of_data
+from lossnet.tasks.registry import add_task_options, task_of_data
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

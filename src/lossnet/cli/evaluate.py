@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from lossnet.cli.parser import add_data
-from lossnet.cli.tasks import add_task_options, check_options
-from lossnet.cli.tasks.base import Judged, Task
 from lossnet.cli.terminal import tell
 from lossnet.errors import SettingError
+from lossnet.tasks.registry import add_task_options, check_options
+from lossnet.tasks.task import Judged, Task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

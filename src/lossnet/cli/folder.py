@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lossnet.errors import DataError, SettingError
 from lossnet.files import write_text
-from lossnet.model_folder import (
+from lossnet.tasks.model_folder import (
     CHECKPOINT,
     DATA,
     entry_of,
@@ -21,7 +21,7 @@ from lossnet.model_folder import (
 )
 
 if TYPE_CHECKING:
-    from lossnet.cli.tasks.base import Parts, Task
+    from lossnet.tasks.task import Parts, Task
 
 
 @contextlib.contextmanager
@@ -94,7 +94,7 @@ def save_data(folder: Path, task: Task, splits: Parts, args: argparse.Namespace)
 
 def load_model(path: str | Path) -> tuple[Task, Any, Any]:
     """A trained model's task, the model, and what it knows of its data."""
-    from lossnet.cli.tasks import task_of_estimator
+    from lossnet.tasks.registry import task_of_estimator
 
     folder = Path(path)
     task = task_of_estimator(read_config(folder).get("estimator"), folder)

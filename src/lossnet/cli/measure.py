@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lossnet.cli.settings import Settings
-    from lossnet.cli.tasks.base import Measured, Parts, Task
+    from lossnet.tasks.task import Measured, Parts, Task
 
 
 def measure_parts(task: Task, model: Any, splits: Parts) -> dict[str, Measured]:

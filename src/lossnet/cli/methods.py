@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _table() -> str:
-    from lossnet.cli.text import aligned
+    from lossnet.plain_text import aligned
     from lossnet.recipes import METHODS, build, summary
 
     lines = [["method", "nets", "updates a batch", "predicts with", "what it is"]]
@@ -36,7 +36,7 @@ def _table() -> str:
 def _one(name: str) -> str:
     import inspect
 
-    from lossnet.cli.text import aligned
+    from lossnet.plain_text import aligned
     from lossnet.recipes import METHODS, build, defaults, listing
 
     rows = list(listing(name, defaults(name)))
@@ -61,8 +61,8 @@ def _one(name: str) -> str:
 
 def _by_task(name: str, recipe: dict[str, Any]) -> list[str]:
     """A line for each task that overrides some of a method's defaults."""
-    from lossnet.cli.tasks import tasks
     from lossnet.recipes import build, listing, parameters
+    from lossnet.tasks.registry import tasks
 
     lines = []
     for task in tasks():

@@ -12,10 +12,10 @@ import os
 from pathlib import Path
 
 from lossnet.cli.parser import add_data
-from lossnet.cli.tasks import add_task_options, check_options
-from lossnet.cli.tasks.base import Task
 from lossnet.cli.terminal import tell
 from lossnet.errors import SettingError
+from lossnet.tasks.registry import add_task_options, check_options
+from lossnet.tasks.task import Task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from lossnet.cli.plain import parse_json, parse_yaml
 from lossnet.errors import DataError, SettingError, unknown
 
 if TYPE_CHECKING:
-    from lossnet.cli.tasks.base import Task
+    from lossnet.tasks.task import Task
 
 #: Parameters of the estimators that have an option of their own.
 ELSEWHERE = frozenset({"method", "method_params", "random_state", "verbose"})

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lossnet.cli.parser import add_data, add_settings, whole_number
-from lossnet.cli.tasks import add_task_options, task_of_data, tasks
 from lossnet.cli.terminal import tell
+from lossnet.tasks.registry import add_task_options, task_of_data, tasks
 
 if TYPE_CHECKING:
     from lossnet.cli.settings import Settings
-    from lossnet.cli.tasks.base import Measured, Parts
+    from lossnet.tasks.task import Measured, Parts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     """Check everything that can be checked, train, save, measure."""
     from lossnet.cli import folder as place
     from lossnet.cli.settings import resolve
-    from lossnet.model_folder import CHECKPOINT, holds_model, locked
+    from lossnet.tasks.model_folder import CHECKPOINT, holds_model, locked
 
     task = task_of_data(args)
     settings = resolve(
@@ -138,7 +138,7 @@ def _fit(
 def _measure(model: Any, splits: Parts, settings: Settings, out: Path) -> dict[str, Measured]:
     from lossnet.cli.measure import measure_parts, seconds
     from lossnet.files import write_json
-    from lossnet.model_folder import METRICS
+    from lossnet.tasks.model_folder import METRICS
 
     measured = measure_parts(settings.task, model, splits)
     write_json(

@@ -1,6 +1,6 @@
 """Contrasts: what the loss-net learns from, by comparing the energies of candidates."""
 
-from lossnet.contrasts.base import Compared, Contrast
+from lossnet.contrasts.contrast import Compared, Contrast
 from lossnet.contrasts.least_squares import LeastSquares
 from lossnet.contrasts.margin import Margin, Perceptron
 from lossnet.contrasts.ranking import NCE, Ranking

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from lossnet.contrasts.base import Compared, need
+from lossnet.contrasts.contrast import Compared, need
 from lossnet.errors import SettingError
 
 

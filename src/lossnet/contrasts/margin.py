@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from lossnet.contrasts.base import Compared, need
+from lossnet.contrasts.contrast import Compared, need
 from lossnet.errors import SettingError
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from lossnet.contrasts.base import Compared, need
+from lossnet.contrasts.contrast import Compared, need
 from lossnet.errors import SettingError
 
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lossnet.contrasts.base import Compared, need
+from lossnet.contrasts.contrast import Compared, need
 
 
 @dataclass(frozen=True)

@@ -1,50 +1,244 @@
-"""Multi-label ARFF files: Mulan's, MEKA's and Clus's."""
+"""ARFF files, dense and sparse: the text of the header and of the rows.
+
+https://waikato.github.io/weka-wiki/formats_and_processing/arff_stable/ describes the format;
+the kind ``hierarchical`` is Clus's.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from lossnet.data.arff_text import read_table
-from lossnet.data.clus import forest, indicators
-from lossnet.data.dataset import MultiLabelData
-from lossnet.data.encode import LabelColumns, encode
-from lossnet.data.formats import Labels
-from lossnet.data.labels import label_columns
-from lossnet.data.text import stem
+import numpy as np
+
+from lossnet.data.table import Attribute, Entries, Table
+from lossnet.data.text import read_lines
 from lossnet.errors import DataError
 
+# Possessive (*+, ++), so that no line takes more than linear time.
+_QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
+_NAME = re.compile(rf"({_QUOTED}|[^\s{{'\"][^\s{{]*+)\s*+")
+_VALUE = re.compile(rf"\s*+((?:{_QUOTED})(?=\s*+(?:,|\Z))|[^,]*+)\s*+(,|\Z)")
+_PAIR = re.compile(rf"\s*+(\d++)\s++({_QUOTED}|[^\s,]++)\s*+(,|\Z)")
+_UNCOMMENTED = re.compile(rf"(?:{_QUOTED}|[^'\"\s]++|\s++(?!%))*+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
+_LETTERS = {"n": "\n", "t": "\t", "r": "\r"}
+_NUMERIC = ("numeric", "real", "integer")
+_OTHER = ("string", "date", "relational", "hierarchical")
 
-def read_arff(
-    paths: Sequence[str | Path], *, labels: Labels = None, name: str | None = None
-) -> list[MultiLabelData]:
-    """Read the ARFF files of one data set, the training file first.
 
-    All get the same columns: nominal values are pooled, and missing numbers are replaced by the
-    first file's column means. A column of type ``hierarchical`` (Clus) gives the labels; else
-    see :func:`lossnet.data.labels.label_columns`.
-
-    Args:
-        paths: one file or more.
-        labels: n for the first n attributes, -n for the last n, or a list of names.
-        name: what to call the data set; the first file's name where None.
-    """
-    tables = [read_table(path) for path in paths]
-    first = tables[0]
-    name = name or stem(first.path)
-    classes = [j for j, a in enumerate(first.attributes) if a.kind == "hierarchical"]
-    if not classes or labels is not None:
-        return encode(tables, label_columns(first, labels), name=name)
-    if len(classes) > 1:
-        raise DataError(f"{first.path} has {len(classes)} hierarchical attributes; expected one")
-    column = classes[0]
-    declared = [
-        value
-        for table in tables
-        if column < len(table.attributes)
-        for value in table.attributes[column].values
+def read_table(path: str | Path) -> Table:
+    """Read an ARFF file; a damaged one is a :class:`DataError` with file and line."""
+    path = Path(path)
+    lines, notes = read_lines(path)
+    relation, attributes, start = _header(path, lines)
+    attributes = _own_names(attributes, notes)
+    rows = [
+        (number, text)
+        for number, line in enumerate(lines[start:], start + 1)
+        if (text := line.strip()) and text[0] != "%"
     ]
-    tree = forest(tuple(dict.fromkeys(declared)), str(first.path))
-    Y = [indicators(table, column, tree) for table in tables if column < len(table.attributes)]
-    found = LabelColumns([], tree.names, tree.parents)
-    return encode(tables, found, name=name, Y=Y, skip=[column])
+    if not rows:
+        raise DataError(f"{path}: no rows after @data; is the file cut short?")
+    numbers = [number for number, _ in rows]
+    if rows[0][1].startswith("{"):
+        entries = _sparse(path, rows, len(attributes))
+        return Table(path, relation, attributes, numbers, entries=entries, notes=notes)
+    columns = _dense(path, rows, len(attributes))
+    return Table(path, relation, attributes, numbers, columns=columns, notes=notes)
+
+
+def _header(path: Path, lines: Sequence[str]) -> tuple[str, list[Attribute], int]:
+    """Relation name, attributes, and the index of the line after ``@data``."""
+    relation, attributes = "", []
+    for index, line in enumerate(lines):
+        text = line.strip()
+        if not text or text.startswith("%"):
+            continue
+        where = f"{path}, line {index + 1}"
+        keyword, _, rest = text.replace("\t", " ", 1).partition(" ")
+        keyword = keyword.lower()
+        if keyword == "@relation":
+            relation = _unquote(_strip_comment(rest), where)
+        elif keyword == "@attribute":
+            attribute = _attribute(rest.strip(), where)
+            attributes.append(attribute)
+        elif keyword == "@data":
+            if not attributes:
+                raise DataError(f"{where}: @data before any @attribute")
+            return relation, attributes, index + 1
+        else:
+            raise DataError(
+                f"{where}: expected @relation, @attribute, @data or a comment (%), got "
+                f"{text[:40]!r}; is this an ARFF file?"
+            )
+    raise DataError(f"{path}, line {len(lines)}: the file ends without @data; is it cut short?")
+
+
+def _own_names(attributes: list[Attribute], notes: list[str]) -> list[Attribute]:
+    """Number the attributes that share a name: ``a``, ``a#2``, ``a#3``."""
+    taken: dict[str, int] = {}
+    named = []
+    for attribute in attributes:
+        count = taken[attribute.name] = taken.get(attribute.name, 0) + 1
+        if count > 1:
+            renamed = f"{attribute.name}#{count}"
+            notes.append(f"attribute {attribute.name!r} is declared again: called {renamed!r}")
+            attribute = replace(attribute, name=renamed)
+        named.append(attribute)
+    return named
+
+
+def _attribute(text: str, where: str) -> Attribute:
+    match = _NAME.match(text)
+    if match is None:
+        problem = "a quoted name does not end" if text[:1] in ("'", '"') else "no attribute name"
+        raise DataError(f"{where}: {problem} in {text[:40]!r}")
+    name, rest = _unquote(match.group(1), where), text[match.end() :]
+    if rest.startswith("{"):
+        rest = _strip_comment(rest)
+        if not rest.endswith("}"):
+            raise DataError(f"{where}: the values of {name!r} have no closing brace")
+        values = _values(rest[1:-1], where) if rest[1:-1].strip() else []
+        return Attribute(name, "nominal", tuple(v for v in values if v))
+    kind, _, more = rest.replace("\t", " ", 1).partition(" ")
+    kind = kind.lower()
+    if kind in _NUMERIC:
+        return Attribute(name, "numeric")
+    if kind in _OTHER:
+        values = [v.strip() for v in more.split(",")]
+        return Attribute(name, kind, tuple(v for v in values if v and kind == "hierarchical"))
+    raise DataError(
+        f"{where}: attribute {name!r} has the unknown type {kind[:40]!r}; expected numeric, real, "
+        "integer, string, date, hierarchical or {value, ...}"
+    )
+
+
+def _dense(path: Path, rows: list[tuple[int, str]], width: int) -> list[tuple[str, ...]]:
+    table = []
+    for number, text in rows:
+        if "'" in text or '"' in text or "%" in text or "\\" in text:
+            values = _values(_strip_comment(text), f"{path}, line {number}")
+        else:
+            values = text.split(",")
+        if len(values) != width:
+            if len(values) == 1 and width > 1 and len(text.split()) == width:
+                values = text.split()
+            else:
+                raise DataError(_miscount(f"{path}, line {number}", text, len(values), width))
+        table.append(values)
+    return [tuple(map(str.strip, column)) for column in zip(*table, strict=True)]
+
+
+def _miscount(where: str, text: str, got: int, width: int) -> str:
+    if text.startswith("{"):
+        return f"{where}: a sparse row among dense ones"
+    if text.endswith("}"):
+        return f"{where}: instance weights ({{...}} after the values) are not supported"
+    few = "; is the file cut short?" if got < width else "; quote values that hold commas"
+    return f"{where}: {got} values for {width} attributes{few}"
+
+
+def _sparse(path: Path, rows: list[tuple[int, str]], width: int) -> Entries:
+    columns: list[str] = []
+    values: list[str] = []
+    counts = []
+    for number, text in rows:
+        where = f"{path}, line {number}"
+        quoted = "'" in text or '"' in text or "\\" in text
+        if "%" in text:
+            text = _strip_comment(text)
+        if text[0] != "{":
+            raise DataError(f"{where}: a dense row among sparse ones")
+        if text[-1] != "}":
+            raise DataError(f"{where}: no closing brace; is the file cut short?")
+        body = text[1:-1]
+        if quoted:
+            left, right = _pairs(body, where)
+        else:
+            tokens = body.replace(",", " ").split()
+            left, right = tokens[0::2], tokens[1::2]
+            # Each pair is two words and all but the last end in a comma.
+            if len(left) != len(right) or body.count(",") != max(len(left) - 1, 0):
+                left, right = _pairs(body, where)
+        columns += left
+        values += right
+        counts.append(len(left))
+    owner = np.repeat(np.arange(len(rows)), counts)
+    try:
+        index = np.array(list(map(int, columns)), dtype=np.int64)
+    except (ValueError, OverflowError):
+        bad = next(k for k, c in enumerate(columns) if not c.isdecimal() or len(c) > 18)
+        where = f"{path}, line {rows[owner[bad]][0]}"
+        raise DataError(f"{where}: {columns[bad]!r} is not an attribute's number") from None
+    wrong = np.flatnonzero((index < 0) | (index >= width))
+    if wrong.size:
+        raise DataError(
+            f"{path}, line {rows[owner[wrong[0]]][0]}: attribute number {index[wrong[0]]}, but "
+            f"there are {width} attributes, counted from 0"
+        )
+    keys = np.sort(owner * width + index)
+    twice = np.flatnonzero(keys[1:] == keys[:-1])
+    if twice.size:
+        row, column = divmod(int(keys[twice[0]]), width)
+        raise DataError(f"{path}, line {rows[row][0]}: attribute number {column} is given twice")
+    return Entries(owner, index, values)
+
+
+def _pairs(body: str, where: str) -> tuple[list[str], list[str]]:
+    left, right, position = [], [], 0
+    body = body.rstrip()
+    while position < len(body):
+        match = _PAIR.match(body, position)
+        if match is None:
+            raise DataError(
+                f"{where}: expected 'number value' in {body[position : position + 40]!r}"
+            )
+        left.append(match.group(1))
+        right.append(_unquote(match.group(2), where))
+        position = match.end()
+    return left, right
+
+
+def _values(text: str, where: str) -> list[str]:
+    """The values between commas, unquoted."""
+    values, position = [], 0
+    while True:
+        match = _VALUE.match(text, position)
+        if match is None:
+            raise DataError(
+                f"{where}: a quoted value goes wrong at {text[position : position + 40]!r}"
+            )
+        values.append(_unquote(match.group(1).rstrip(), where))
+        position = match.end()
+        if not match.group(2):
+            return values
+
+
+def _unquote(text: str, where: str) -> str:
+    if not text or text[0] not in "'\"":
+        return text
+    if len(text) < 2 or text[-1] != text[0]:
+        raise DataError(f"{where}: a quote does not end in {text[:40]!r}")
+    if "\\" not in text:
+        return text[1:-1]
+    plain = _ESCAPED.sub(_unescape, text[1:-1])
+    if _SURROGATE.search(plain):
+        raise DataError(f"{where}: {text!r} escapes half a character; write the character itself")
+    return plain
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match.group(1)
+    return chr(int(code[1:], 16)) if len(code) > 1 else _LETTERS.get(code, code)
+
+
+def _strip_comment(text: str) -> str:
+    match = _UNCOMMENTED.match(text) if "%" in text else None
+    # A match may also end at a quote that is left open.
+    if match and text[match.end() : match.end() + 1].isspace():
+        text = text[: match.end()]
+    return text.strip()

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lossnet.data import contradicts
+from lossnet.demo.pictures import draw_demo
 from lossnet.demo.plan import BASELINE
 from lossnet.demo.run import Outcome
-from lossnet.reports import draw_demo
+from lossnet.tasks.multilabel.digits import contradicts
 
 
 def draw(path: str | Path, attributes: Outcome, completion: Outcome, method: str) -> Path:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lossnet.data import Splits, digits_attributes, digits_completion
+from lossnet.tasks.multilabel.digits import digits_attributes, digits_completion
+from lossnet.tasks.multilabel.splits import Splits
 
 BASELINE = "cross-entropy"
 REFINED = "seal-nce, refined"

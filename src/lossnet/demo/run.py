@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from lossnet.data import MultiLabelData, Splits, contradicts
 from lossnet.demo.plan import Entry, Task
-from lossnet.estimators import MultiLabelClassifier
 from lossnet.files import read_json
-from lossnet.metrics import apply_threshold, evaluate
 from lossnet.reports import Run, record
+from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
+from lossnet.tasks.multilabel.dataset import MultiLabelData
+from lossnet.tasks.multilabel.digits import contradicts
+from lossnet.tasks.multilabel.metric_registry import evaluate
+from lossnet.tasks.multilabel.splits import Splits
+from lossnet.tasks.multilabel.thresholds import apply_threshold
 
 Labels = np.ndarray[Any, Any]
 

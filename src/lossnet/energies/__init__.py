@@ -1,8 +1,8 @@
 """Energy networks (loss-nets): they see input and output together."""
 
-from lossnet.energies.base import Energy
 from lossnet.energies.chain import ChainEnergy
 from lossnet.energies.convolution import ConvolutionalCritic, ScoreMap
+from lossnet.energies.energy import Energy
 from lossnet.energies.label import LabelEnergy
 from lossnet.energies.tag_language import TagLanguageModel
 from lossnet.energies.total import TotalEnergy

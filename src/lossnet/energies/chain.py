@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lossnet import chains, sparse
-from lossnet.energies.base import Energy
+from lossnet.energies import chain_inference as chains
+from lossnet.energies.energy import Energy
+from lossnet.spaces import sparse
 
 
 class ChainEnergy(Energy):

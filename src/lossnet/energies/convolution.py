@@ -8,11 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import convert_conv2d_weight_memory_format
 
-from lossnet import sparse
-from lossnet.energies.base import Energy
+from lossnet.energies.energy import Energy
 from lossnet.errors import DataError
 from lossnet.nets.convolution import FCNFeatures, planes
-from lossnet.spaces import mean_positions
+from lossnet.spaces import mean_positions, sparse
 
 
 class ConvolutionalCritic(Energy):

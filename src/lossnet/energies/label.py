@@ -10,9 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from lossnet import sparse
-from lossnet.energies.base import Energy
+from lossnet.energies.energy import Energy
 from lossnet.nets.mlp import FeatureMLP, label_embeddings
+from lossnet.spaces import sparse
 
 
 class LabelEnergy(Energy):

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lossnet import sparse
-from lossnet.energies.base import Energy
+from lossnet.energies.energy import Energy
 from lossnet.nets.tokens import Tokens
 from lossnet.nets.words import WordTable
+from lossnet.spaces import sparse
 
 
 class TagLanguageModel(Energy):

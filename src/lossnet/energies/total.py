@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from torch import Tensor, nn
 
-from lossnet.energies.base import Energy
+from lossnet.energies.energy import Energy
 from lossnet.errors import SettingError
 
 

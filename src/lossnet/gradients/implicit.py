@@ -112,7 +112,7 @@ class Implicit:
 
         def auxiliary() -> Tensor:
             if self.product == "finite-differences" and self.curvature == "hessian":
-                context.again(self.net)  # the parameters have moved, the masks must not
+                context.replay(self.net)  # the parameters have moved, the masks must not
             with context.focused([self.net], attached=trains):
                 return trained_on(context).mean()
 

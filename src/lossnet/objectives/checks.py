@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lossnet.errors import SettingError
-from lossnet.proposals.base import Proposal
+from lossnet.proposals.proposal import Proposal
 
 
 def names(trains: Sequence[str]) -> str:

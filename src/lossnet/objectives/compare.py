@@ -8,15 +8,14 @@ from typing import ClassVar, Literal, get_args
 
 from torch import Tensor
 
-from lossnet import sparse
 from lossnet.context import Context
-from lossnet.contrasts.base import Compared, Contrast
+from lossnet.contrasts.contrast import Compared, Contrast
 from lossnet.costs import ByReward, Cost, f1
 from lossnet.errors import SettingError, unknown
 from lossnet.needs import LOCAL, NOTHING, REWARD, TARGET, needs_of
 from lossnet.objectives.checks import check_path, names
-from lossnet.proposals.base import Candidates, Proposal
-from lossnet.spaces import mean_positions
+from lossnet.proposals.proposal import Candidates, Proposal
+from lossnet.spaces import mean_positions, sparse
 
 #: What a path from the candidates to their net may lead through.
 Path = Literal["all", "cost", "none"]

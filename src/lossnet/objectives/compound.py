@@ -9,14 +9,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from lossnet import sparse
 from lossnet.context import Context
 from lossnet.errors import SettingError, unknown
 from lossnet.needs import NOTHING, TARGET, UNLABELLED
 from lossnet.objectives.compare import Compare
 from lossnet.objectives.judge import Judge
 from lossnet.objectives.likelihood import Likelihood
-from lossnet.proposals.base import Proposal
+from lossnet.proposals.proposal import Proposal
+from lossnet.spaces import sparse
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from torch import Tensor
 from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.objectives.checks import check_path, names
-from lossnet.proposals.base import Proposal
 from lossnet.proposals.net import NetOutput
+from lossnet.proposals.proposal import Proposal
 from lossnet.terms import Weighted
 
 

@@ -12,7 +12,7 @@ from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.needs import EXACT, TARGET
 from lossnet.objectives.checks import names
-from lossnet.proposals.base import Proposal
+from lossnet.proposals.proposal import Proposal
 
 
 @dataclass(frozen=True)

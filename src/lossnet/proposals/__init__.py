@@ -1,11 +1,11 @@
 """Proposals: where candidate outputs come from, in training and in prediction."""
 
-from lossnet.proposals.base import Candidates, Proposal
 from lossnet.proposals.correlated import CorrelatedSamples
 from lossnet.proposals.exact import Minimiser
 from lossnet.proposals.gbi import GBI
 from lossnet.proposals.net import NetOutput, Perturbed, Samples
 from lossnet.proposals.plain import Exact, Random, Several, Target, Zeros
+from lossnet.proposals.proposal import Candidates, Proposal
 from lossnet.proposals.relaxed import RelaxedSamples
 
 __all__ = [

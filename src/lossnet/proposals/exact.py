@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.needs import EXACT, NOTHING, TARGET
-from lossnet.proposals.base import Candidates
+from lossnet.proposals.proposal import Candidates
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from lossnet import sparse
 from lossnet.context import Context
-from lossnet.contrasts.base import Compared, Contrast
+from lossnet.contrasts.contrast import Compared, Contrast
 from lossnet.costs import Cost
 from lossnet.errors import SettingError, unknown
 from lossnet.needs import NOTHING, needs_of
-from lossnet.proposals.base import Candidates, Proposal
 from lossnet.proposals.plain import Zeros
+from lossnet.proposals.proposal import Candidates, Proposal
+from lossnet.spaces import sparse
 
 StepKind = Literal["projected", "entropic", "normalised"]
 

@@ -9,8 +9,8 @@ import torch
 from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.needs import NOTHING
-from lossnet.proposals.base import Candidates
 from lossnet.proposals.noise import check_planes, sampling_noise, smooth_noise
+from lossnet.proposals.proposal import Candidates
 
 _PATH = frozenset({"path"})
 

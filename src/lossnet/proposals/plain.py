@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from lossnet import sparse
 from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, TARGET
-from lossnet.proposals.base import Candidates, Proposal
+from lossnet.proposals.proposal import Candidates, Proposal
+from lossnet.spaces import sparse
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import ClassVar
 from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.needs import NOTHING
-from lossnet.proposals.base import Candidates
 from lossnet.proposals.noise import sampling_noise
+from lossnet.proposals.proposal import Candidates
 
 
 @dataclass(frozen=True)

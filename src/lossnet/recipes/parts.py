@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lossnet.contrasts.base import Contrast
+from lossnet.contrasts.contrast import Contrast
 from lossnet.costs import Cost, get_cost
 from lossnet.gradients import Direct, GradientRule
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Compare, Compound, Judge, Part
 from lossnet.objectives.compare import Path
-from lossnet.proposals.base import Proposal
 from lossnet.proposals.net import NetOutput
+from lossnet.proposals.proposal import Proposal
 from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
 
 

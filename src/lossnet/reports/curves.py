@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lossnet.errors import DataError
-from lossnet.reports.lines import (
+from lossnet.drawing.lines import (
     History,
     Points,
     best_of,
@@ -22,7 +21,8 @@ from lossnet.reports.lines import (
     save_lines,
     tidy,
 )
-from lossnet.reports.page import new_figure
+from lossnet.drawing.page import new_figure
+from lossnet.errors import DataError
 
 
 def draw_training_speed(

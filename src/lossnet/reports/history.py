@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lossnet.errors import DataError
-from lossnet.reports.lines import (
+from lossnet.drawing.lines import (
     COLORS,
     Points,
     best_of,
@@ -18,7 +17,8 @@ from lossnet.reports.lines import (
     save_lines,
     tidy,
 )
-from lossnet.reports.page import GREY, INK, RED, new_figure
+from lossnet.drawing.page import GREY, INK, RED, new_figure
+from lossnet.errors import DataError
 
 
 def draw_history(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from lossnet.errors import DataError
-from lossnet.reports.lines import (
+from lossnet.drawing.lines import (
     History,
     count_along,
     finite_points,
@@ -17,7 +16,8 @@ from lossnet.reports.lines import (
     save_lines,
     tidy,
 )
-from lossnet.reports.page import GREY, new_figure
+from lossnet.drawing.page import GREY, new_figure
+from lossnet.errors import DataError
 
 NORM = "gradient norm/"
 #: The panels of :func:`draw_inference_training`: what each is called, and its key in a history.

@@ -17,8 +17,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from lossnet.errors import DataError, TrainingError
-from lossnet.files import write_whole
-from lossnet.model_folder import check_form
+from lossnet.files import atomic_write
+from lossnet.tasks.model_folder import check_form
 from lossnet.training.loop import Trainer
 
 _STATE = {
@@ -98,7 +98,7 @@ def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, A
     }
     text = json.dumps(state)
     metadata = {"state": text, "sha256": _checksum(contiguous, text)}
-    write_whole(path, lambda temporary: _save(contiguous, temporary, metadata))
+    atomic_write(path, lambda temporary: _save(contiguous, temporary, metadata))
 
 
 def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:

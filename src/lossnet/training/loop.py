@@ -13,7 +13,7 @@ from lossnet.context import Context, Streams, stream_seed
 from lossnet.devices import device_of, generator_on
 from lossnet.errors import SettingError, TrainingError
 from lossnet.method import Method, Phase, Update
-from lossnet.proposals.base import Proposal
+from lossnet.proposals.proposal import Proposal
 from lossnet.spaces import Space
 from lossnet.training.predict import over_batches
 from lossnet.training.source import Source

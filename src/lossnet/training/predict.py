@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from lossnet.context import Context
 from lossnet.devices import device_of, generator_on
 from lossnet.errors import SettingError
-from lossnet.proposals.base import Proposal
 from lossnet.proposals.gbi import GBI
+from lossnet.proposals.proposal import Proposal
 from lossnet.spaces import Space
-from lossnet.sparse import dense
+from lossnet.spaces.sparse import dense
 from lossnet.training.source import Source
 from lossnet.training.threads import suitable_threads
 
@@ -110,7 +110,7 @@ def each_batch(
     """The rows of every batch and ``function`` of it, with frozen nets."""
     device = device_of(nets.values())
     with torch.no_grad():
-        for rows in source.once(batch_size):
+        for rows in source.in_order(batch_size):
             # The same noise for all rows of all batches: no prediction depends on other rows.
             generator = generator_on(device, seed)
             batch = source.batch(rows)

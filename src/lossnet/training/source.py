@@ -29,7 +29,7 @@ class Source(Protocol):
         """The numbers of all rows, each once, in random batches of that size."""
         ...
 
-    def once(self, size: int) -> Sequence[Tensor | slice]:
+    def in_order(self, size: int) -> Sequence[Tensor | slice]:
         """All rows, each once, in batches of that size at most, in the order that is quickest."""
         ...
 
@@ -105,8 +105,8 @@ class Arrays:
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
         return random_order(len(self), generator).split(size)
 
-    def once(self, size: int) -> Sequence[slice]:
-        return in_order(len(self), size)
+    def in_order(self, size: int) -> Sequence[slice]:
+        return row_slices(len(self), size)
 
 
 def random_order(rows: int, generator: torch.Generator) -> Tensor:
@@ -114,7 +114,7 @@ def random_order(rows: int, generator: torch.Generator) -> Tensor:
     return torch.randperm(rows, generator=generator, device=generator.device)
 
 
-def in_order(rows: int, size: int) -> list[slice]:
+def row_slices(rows: int, size: int) -> list[slice]:
     """So many rows one after another, in batches of that size."""
     return [slice(first, first + size) for first in range(0, rows, size)]
 

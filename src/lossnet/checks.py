@@ -1,0 +1,135 @@
+"""Checks of the estimators' settings, made before any data is looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import torch
+
+from lossnet.errors import SettingError, unknown
+from lossnet.method import Method
+
+#: No count or width may be larger.
+LARGEST = 2**31 - 1
+
+
+def check_params(params: Any) -> None:
+    """Raise unless these can be a method's parameters."""
+    if params is not None and not isinstance(params, Mapping):
+        raise SettingError(
+            f"method_params must be a dict of the method's parameters or None, got {params!r}"
+        )
+
+
+def check_method(method: Any, params: Any) -> None:
+    """Raise unless this is a method's name with its parameters, or a :class:`Method`."""
+    check_params(params)
+    if not isinstance(method, str | Method):
+        raise SettingError(f"method must be a method's name or a lossnet.Method, got {method!r}")
+    if params and isinstance(method, Method):
+        raise SettingError("method_params go with a method's name, not with a Method")
+
+
+def check_int(name: str, value: Any, *, least: int = 1) -> None:
+    """Raise unless ``value`` is a whole number, ``least`` or more."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise SettingError(f"{name} is {value!r}; give a whole number, {least} or more")
+    if int(value) > LARGEST:
+        raise SettingError(f"{name} must be at most {LARGEST:,}, got {value}")
+
+
+def check_share(name: str, value: Any, *, one: bool = False) -> None:
+    """Raise unless ``value`` is a number from 0 to below 1, or with ``one`` up to 1."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not (0.0 <= value < 1.0 or (one and value == 1.0)):
+        raise SettingError(
+            f"{name} is {value!r}; give a number from 0 to {'1' if one else 'below 1'}"
+        )
+
+
+def check_weight(name: str, value: Any) -> None:
+    """Raise unless ``value`` is a number, 0 or more."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0.0 <= value < float("inf"):
+        raise SettingError(f"{name} must be a number of at least 0, got {value!r}")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless ``value`` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise SettingError(f"{name} must be True or False, got {value!r}")
+
+
+def check_choice(name: str, value: Any, options: Iterable[str]) -> None:
+    """Raise unless ``value`` is one of ``options``; the nearest is suggested."""
+    known = list(options)
+    if value not in known:
+        raise unknown(name, str(value), known)
+
+
+def check_widths(name: str, value: Any) -> None:
+    """Raise unless ``value`` is a sequence of at most 100 whole numbers, 1 or more each."""
+    good = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    if not good or any(
+        isinstance(width, bool) or not isinstance(width, Integral) or width < 1 for width in value
+    ):
+        raise SettingError(
+            f"{name} is {value!r}; give the layers' widths, whole numbers above 0, "
+            "such as (400, 400)"
+        )
+    if len(tuple(value)) > 100 or max(value, default=0) > LARGEST:
+        raise SettingError(f"{name} must be at most 100 widths of at most {LARGEST:,}")
+
+
+def check_factory(name: str, value: Any) -> None:
+    """Raise unless ``value`` is None or a function that builds a net."""
+    if isinstance(value, torch.nn.Module):
+        raise SettingError(
+            f"{name} is a {type(value).__name__}; give a function that builds one, "
+            "(features, labels) -> module: every fit starts from a new net"
+        )
+    if value is not None and not callable(value):
+        raise SettingError(
+            f"{name} is {value!r}; give a function (features, labels) -> module, or None"
+        )
+
+
+def check_device(value: Any) -> None:
+    """Raise unless tensors can be made on the device."""
+    try:
+        torch.empty(0, device=value)
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise SettingError(
+            f"device is {value!r}, which cannot be used here ({reason}); give 'cpu' or a device "
+            "torch has"
+        ) from error
+
+
+def is_plain(value: Any) -> bool:
+    """Whether JSON can hold the value."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and is_plain(item) for key, item in value.items())
+    if isinstance(value, tuple | list | np.ndarray):
+        return all(is_plain(item) for item in value)
+    plain = bool | int | float | str | np.generic | torch.device
+    return value is None or isinstance(value, plain)
+
+
+def describe(value: Any) -> Any:
+    """The value as JSON can hold it; an object in words that the next process would also use."""
+    if isinstance(value, Mapping):
+        return {str(key): describe(item) for key, item in value.items()}
+    if isinstance(value, tuple | list | np.ndarray):
+        return [describe(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, torch.device):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))

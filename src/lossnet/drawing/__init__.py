@@ -1,0 +1,1 @@
+"""What pictures are drawn on; matplotlib is loaded only to draw."""

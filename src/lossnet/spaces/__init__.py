@@ -1,0 +1,12 @@
+"""What an output is: binary labels or classes, and sparse candidates of them."""
+
+from lossnet.spaces.space import (
+    Binary,
+    Categorical,
+    Space,
+    as_target,
+    mean_positions,
+    sum_positions,
+)
+
+__all__ = ["Binary", "Categorical", "Space", "as_target", "mean_positions", "sum_positions"]

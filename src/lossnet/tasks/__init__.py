@@ -1,0 +1,1 @@
+"""Tasks: one folder for each kind of output, found through :mod:`lossnet.tasks.registry`."""

@@ -1,0 +1,173 @@
+"""Folders of pictures and masks, and single pictures."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lossnet.errors import DataError
+from lossnet.tasks.image.images import ImageData
+from lossnet.tasks.image.picture_files import (
+    MASK_SUFFIX,
+    DamagedError,
+    DamagedImageWarning,
+    Picture,
+    Size,
+    as_bytes,
+    is_picture,
+    open_picture,
+    white_of,
+)
+from lossnet.tasks.parts import left_out, listed
+
+
+@dataclass
+class _Opened:
+    """The pictures of a folder, not yet scaled."""
+
+    pictures: list[Picture] = field(default_factory=list)
+    masks: list[np.ndarray[Any, Any]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def read_picture(path: Path, size: Size | None, white: int | None) -> ImageData:
+    """One picture, without a mask; an error where it cannot be read."""
+    try:
+        picture = open_picture(path, size)
+    except DamagedError as error:
+        raise DataError(f"{error}; give another picture") from error
+    return _assembled(_Opened([picture], names=[path.stem]), size, path.name, white)
+
+
+def read_folders(
+    folders: Mapping[str, Path],
+    size: Size | None,
+    name: str,
+    *,
+    with_masks: bool = True,
+    white: int | None = None,
+) -> dict[str, ImageData]:
+    """The pictures of each folder of one data set, and their masks where there are any.
+
+    Args:
+        folders: the folder of each part, with ``images/`` and ``masks/``, or with pictures.
+        size: height and width to resize to.
+        name: what to call the data set.
+        with_masks: False leaves masks unread, and pictures need none.
+        white: what counts as white in grey pictures of more than 8 bits; where None, all folders
+            together decide.
+    """
+    opened = {part: _open(folder, size, with_masks=with_masks) for part, folder in folders.items()}
+    if white is None:
+        white = white_of(picture for one in opened.values() for picture in one.pictures)
+    return {part: _assembled(one, size, name, white) for part, one in opened.items()}
+
+
+def _open(folder: Path, size: Size | None, *, with_masks: bool) -> _Opened:
+    images, masks, unused = _pairs(folder, with_masks=with_masks)
+    opened = _Opened(notes=left_out(folder, unused))
+    damaged: list[DamagedError] = []
+    for label, file in images.items():
+        try:
+            picture = open_picture(file, size)
+            mask = open_picture(masks[label], size, mask=True).pixels if masks else None
+        except DamagedError as error:
+            damaged.append(error)
+            opened.notes.append(f"{error}; {'the pair' if masks else 'it'} is left out")
+            warnings.warn(opened.notes[-1], DamagedImageWarning, stacklevel=6)
+            continue
+        if mask is not None:
+            _check_size(picture, masks[label], mask)
+            opened.masks.append(mask)
+        opened.pictures.append(picture)
+        opened.names.append(label)
+    if not opened.pictures:
+        raise DataError(f"no picture of {folder} can be read: {_reasons(damaged)}")
+    return opened
+
+
+def _check_size(picture: Picture, file: Path, mask: np.ndarray[Any, Any]) -> None:
+    height, width = picture.pixels.shape[:2]
+    if mask.shape[:2] != (height, width):
+        raise DataError(
+            f"{picture.path} is {height} x {width} and {file} {mask.shape[0]} x {mask.shape[1]} "
+            "(height x width); give masks of their images' size, or resize both: size= of "
+            "load_images, --size on the command line"
+        )
+
+
+def _assembled(opened: _Opened, size: Size | None, name: str, white: int | None) -> ImageData:
+    """The data of a folder, scaled; ``white`` is told where a picture has more than 8 bits."""
+    notes = list(opened.notes)
+    own = white_of(opened.pictures)
+    white = own if white is None or own is None else white
+    if white is not None:
+        notes.append(f"grey values of more than 8 bits are scaled from 0 to {white}")
+    pixels = [as_bytes(picture, white) for picture in opened.pictures]
+    if len({one.ndim for one in pixels}) > 1:
+        notes.append("grey pictures among coloured ones are taken as coloured")
+        pixels = [p if p.ndim == 3 else np.repeat(p[..., None], 3, 2) for p in pixels]
+    images: Any = pixels
+    masks: Any = opened.masks or None
+    sizes = None if size is None else [picture.own_size for picture in opened.pictures]
+    return ImageData(images, masks, opened.names, name, notes, sizes, white)
+
+
+def _pairs(folder: Path, *, with_masks: bool) -> tuple[dict[str, Path], dict[str, Path], list[str]]:
+    """Pictures and masks by name, and files that are neither.
+
+    No masks where there are none at all, or none are asked for.
+    """
+    apart = (folder / "images").is_dir()
+    files, unused = _pictures(folder / "images" if apart else folder)
+    masks: dict[str, Path] = {}
+    if apart:
+        unused = [f"images/{name}" for name in unused]
+        unused += [p.name for p in folder.iterdir() if p.name not in ("images", "masks")]
+        if (folder / "masks").is_dir():
+            masks, others = _pictures(folder / "masks")
+            unused += [f"masks/{name}" for name in others]
+    else:
+        ends = {name: file for name, file in files.items() if name.endswith(MASK_SUFFIX)}
+        masks = {name.removesuffix(MASK_SUFFIX): file for name, file in ends.items()}
+        files = {name: file for name, file in files.items() if name not in ends}
+    if not files:
+        found = listed(unused)
+        raise DataError(
+            f"{folder} holds no picture that Pillow reads{f' (it has {found})' if found else ''}; "
+            f"expected images/ and masks/, or a.png beside a{MASK_SUFFIX}.png"
+        )
+    bare = set(files) - set(masks) if masks and with_masks else set()
+    alone = sorted(bare | (set(masks) - set(files)))
+    if alone:
+        missing = "mask" if alone[0] in files else "image"
+        raise DataError(f"{folder}: {alone[0]!r} has no {missing}; give both, or remove it")
+    return files, masks if with_masks else {}, unused
+
+
+def _pictures(folder: Path) -> tuple[dict[str, Path], list[str]]:
+    """The pictures by name without suffix, and the names of all else."""
+    files: dict[str, Path] = {}
+    others: list[str] = []
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() or not is_picture(path):
+            others.append(path.name)
+        elif path.stem in files:
+            raise DataError(f"{folder} has {files[path.stem].name} and {path.name}; keep one")
+        else:
+            files[path.stem] = path
+    return files, others
+
+
+def _reasons(damaged: Sequence[DamagedError], most: int = 3) -> str:
+    """The first reason, then the other files, of which there may be thousands."""
+    others = [error.path.name for error in damaged[1:most]]
+    if len(damaged) > most:
+        others.append(f"{len(damaged) - most} more")
+    return f"{damaged[0]}; nor can {', '.join(others)}" if others else str(damaged[0])

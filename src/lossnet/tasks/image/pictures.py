@@ -1,0 +1,232 @@
+"""Pictures of segmented images: methods side by side, and a refinement step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnet.drawing.page import GREY, Page
+from lossnet.errors import DataError, SettingError, unknown
+from lossnet.tasks.image.images import ImageData
+from lossnet.tasks.image.metrics import check_classes, image_ious
+from lossnet.tasks.image.picture_files import palette
+
+CELL = 0.9
+"""Width of an image."""
+GAP = 0.08
+MARGIN = 0.25
+CAPTION = 0.2
+"""Height of the line below an image."""
+SWATCH = 0.12
+"""Side of a colour in the legend."""
+
+
+def draw_segmentation(
+    images: ArrayLike,
+    truths: ArrayLike,
+    predictions: Mapping[str, ArrayLike],
+    path: str | Path,
+    *,
+    classes: int = 2,
+    names: Sequence[str] | None = None,
+    by: str | None = None,
+    worst: int = 3,
+    best: int = 3,
+    title: str = "",
+) -> Path:
+    """A grid: the image, its truth and each method's mask, with their IoU.
+
+    Args:
+        images: (n, H, W) or (n, H, W, 3), uint8 or from 0 to 1.
+        truths: masks (n, H, W).
+        predictions: method name to masks (n, H, W), in the order of the columns.
+        path: the picture to write; its suffix is the format.
+        classes: how many classes there are.
+        names: their names, for the legend; their numbers where None.
+        by: the method whose worst and best images are shown; the last where None.
+        worst: how many of the images of lowest IoU, the lowest first.
+        best: how many of the images of highest IoU, the highest last.
+        title: above the picture.
+    """
+    data, true = _checked(images, truths, classes)
+    names = _names(names, classes)
+    if not isinstance(predictions, Mapping):
+        raise DataError(
+            f"predictions is a {type(predictions).__name__}; give the masks under a name, "
+            "{'model': masks}"
+        )
+    if not predictions:
+        raise DataError("no predictions to draw; give at least one method's masks")
+    by = list(predictions)[-1] if by is None else by
+    if by not in predictions:
+        raise unknown("method", by, predictions)
+    ious = {name: image_ious(true, masks, classes) for name, masks in predictions.items()}
+    shown = worst_and_best(ious[by], worst=worst, best=best)
+    columns: list[tuple[str, Any, Any]] = [
+        ("image", _pictures(data), None),
+        ("truth", _coloured(true, classes), None),
+    ]
+    columns += [
+        (name, _coloured(masks, classes), ious[name]) for name, masks in predictions.items()
+    ]
+    drawn = [np.asarray(masks)[shown] for masks in (true, *predictions.values())]
+    return _grid(columns, shown, path, title, _legend(drawn, names))
+
+
+def worst_and_best(values: ArrayLike, *, worst: int = 3, best: int = 3) -> list[int]:
+    """The places of the lowest values, the lowest first, and of the highest, the highest last."""
+    if min(worst, best) < 0 or worst + best < 1:
+        raise SettingError(f"worst is {worst} and best {best}; give 0 or more, and one at least")
+    order: list[int] = np.argsort(values, kind="stable").tolist()
+    return order if worst + best >= len(order) else order[:worst] + order[len(order) - best :]
+
+
+def draw_refinement_frames(
+    images: ArrayLike,
+    truths: ArrayLike,
+    frames: ArrayLike,
+    path: str | Path,
+    *,
+    steps: Sequence[int] | None = None,
+    classes: int = 2,
+    names: Sequence[str] | None = None,
+    title: str = "",
+) -> Path:
+    """A refinement from start to end: the image, its output after some steps, its truth.
+
+    Args:
+        images: (n, H, W) or (n, H, W, 3); every one is a row, so give a few.
+        truths: masks (n, H, W).
+        frames: what :meth:`ImageSegmenter.refinement_path` gives, (steps + 1, n, H, W) or with
+            more than two classes (steps + 1, n, H, W, C).
+        path: the picture to write; its suffix is the format.
+        steps: after how many steps; eight from the first to the last where None.
+        classes: how many classes there are.
+        names: their names, for the legend; their numbers where None.
+        title: above the picture.
+    """
+    data, true = _checked(images, truths, classes)
+    names = _names(names, classes)
+    values = np.asarray(frames)
+    expected = (len(data), *data.size) + (() if classes == 2 else (classes,))
+    if values.shape[1:] != expected or not len(values):
+        raise DataError(
+            f"frames have shape {values.shape}; expected (steps + 1, "
+            f"{', '.join(map(str, expected))}), since classes={classes}: give what "
+            "refinement_path gives for these images, and classes= as the model has them"
+        )
+    last = len(values) - 1
+    if steps is None:
+        steps = sorted({round(last * k / 7) for k in range(8)})
+    if wrong := [step for step in steps if not 0 <= step <= last]:
+        raise SettingError(f"step {wrong[0]} asked for, and the frames go from 0 to {last}")
+    columns: list[tuple[str, Any, Any]] = [("image", _pictures(data), None)]
+    drawn = [np.asarray(true)]
+    for step in steps:
+        masks = values[step] >= 0.5 if classes == 2 else values[step].argmax(-1)
+        drawn.append(masks)
+        ious = image_ious(true, masks, classes)
+        columns.append((f"step {step}", _blended(values[step], classes), ious))
+    columns.append(("truth", _coloured(true, classes), None))
+    return _grid(columns, range(len(data)), path, title, _legend(drawn, names))
+
+
+def _checked(images: ArrayLike, truths: ArrayLike, classes: int) -> tuple[ImageData, ArrayLike]:
+    """The images, and their masks as numbers of classes."""
+    check_classes(classes)
+    data = ImageData(images, truths)  # type: ignore[arg-type]
+    if data.masks is None:
+        raise DataError("truths is None; give the true masks (n, H, W)")
+    return data, data.masks
+
+
+def _names(names: Sequence[str] | None, classes: int) -> list[str]:
+    """What to call the classes."""
+    if names is None:
+        return [str(number) for number in range(classes)]
+    if len(names) != classes:
+        raise SettingError(f"{len(names)} names for {classes} classes; give one each, or classes=")
+    return [str(name) for name in names]
+
+
+def _legend(masks: Sequence[np.ndarray], names: Sequence[str]) -> list[tuple[str, np.ndarray]]:
+    """Name and colour of each class in the drawn masks."""
+    numbers = sorted({int(number) for mask in masks for number in np.unique(mask)})
+    return [(names[number], _palette(len(names))[number]) for number in numbers]
+
+
+def _grid(
+    columns: Sequence[tuple[str, Any, Any]],
+    rows: Sequence[int],
+    path: str | Path,
+    title: str,
+    legend: Sequence[tuple[str, np.ndarray]],
+) -> Path:
+    """Columns of pictures (name, (n, H, W, 3), IoU or None) in these rows, and a legend below."""
+    page = Page()
+    top = MARGIN
+    if title:
+        page.text(MARGIN, top + 0.08, title, size=12, weight="bold")
+        top += 0.4
+    for number, (name, _, _) in enumerate(columns):
+        # A long name is written smaller, so that it ends before the next one.
+        size = 8 * min(1.0, CELL / page.width_of(name, size=8))
+        page.text(MARGIN + number * (CELL + GAP), top, name, size=size)
+    y = top + 0.15
+    for row in rows:
+        height = 0.0
+        for number, (_, pictures, ious) in enumerate(columns):
+            x = MARGIN + number * (CELL + GAP)
+            height = page.image(x, y, CELL, pictures[row])
+            if ious is not None:
+                page.text(x, y + height + 0.09, f"IoU {100 * ious[row]:.0f}", size=7, color=GREY)
+        y += height + CAPTION
+    width = 2 * MARGIN + len(columns) * (CELL + GAP) - GAP
+    y = _draw_legend(page, legend, y + GAP, width - MARGIN)
+    return page.save(path, width, y + MARGIN / 2)
+
+
+def _draw_legend(
+    page: Page, legend: Sequence[tuple[str, np.ndarray]], y: float, end: float
+) -> float:
+    """Colours with their names, in as many lines as they take; the y below them."""
+    x = MARGIN
+    for name, colour in legend:
+        width = SWATCH + GAP / 2 + page.width_of(name, size=7)
+        if x > MARGIN and x + width > end:
+            x, y = MARGIN, y + CAPTION
+        page.image(x, y, SWATCH, colour.reshape(1, 1, 3))
+        page.text(x + SWATCH + GAP / 2, y + SWATCH / 2, name, size=7)
+        x += width + 2 * GAP
+    return y + CAPTION
+
+
+def _pictures(data: ImageData) -> np.ndarray:
+    """The images as colours from 0 to 1, whatever range they had."""
+    values = data.floats().astype(float)
+    if values.shape[-1] not in (1, 3):
+        values = values.mean(-1, keepdims=True)
+    low, high = values.min(), values.max()
+    if low < 0 or high > 1:
+        values = (values - low) / max(high - low, 1e-12)
+    return np.broadcast_to(values, (*values.shape[:3], 3))
+
+
+def _coloured(masks: ArrayLike, classes: int) -> np.ndarray:
+    """Masks (n, H, W) in the colours of their classes."""
+    return _palette(classes)[np.asarray(masks).astype(int)]
+
+
+def _blended(proba: np.ndarray, classes: int) -> np.ndarray:
+    """Probabilities as mixtures of the classes' colours."""
+    if classes == 2:
+        proba = np.stack([1.0 - proba, proba], -1)
+    return np.clip(proba @ _palette(classes), 0.0, 1.0)
+
+
+def _palette(classes: int) -> np.ndarray:
+    return palette()[np.arange(classes) % len(palette())] / 255.0

@@ -1,0 +1,87 @@
+"""Rows, labels and which labels go together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lossnet.plain_text import aligned
+
+if TYPE_CHECKING:
+    from lossnet.tasks.multilabel.dataset import MultiLabelData
+    from lossnet.tasks.multilabel.formats.readers import Labels
+
+
+def describe(source: str, *, labels: Labels, top: int) -> str:
+    """The description of a data set."""
+    from lossnet.tasks.multilabel.loading import load, load_splits
+    from lossnet.tasks.multilabel.parts import has_parts
+
+    data = load(source, labels=labels)
+    parts = ""
+    if has_parts(source):
+        splits = load_splits(source, labels=labels)
+        parts = " (" + ", ".join(f"{p.n_rows:,} {name}" for name, p in splits.parts()) + ")"
+    lines = [
+        ["rows", f"{data.n_rows:,}{parts}"],
+        ["features", f"{data.n_features:,}{', sparse' if data.is_sparse else ''}"],
+        *([["missing", f"{data.n_missing:,} values"]] if data.n_missing else []),
+        ["labels", f"{data.n_labels:,}{', in a hierarchy' if data.parents else ''}"],
+        ["cardinality", f"{data.cardinality:.3f} labels a row"],
+        ["density", f"{data.density:.4f}"],
+        ["label sets", f"{data.diversity:,} distinct"],
+        ["checksum", data.checksum()[:16]],
+    ]
+    return "\n".join(
+        [
+            data.name,
+            aligned(lines),
+            *(f"note: {note}" for note in data.notes),
+            f"\ncommonest labels\n{_commonest(data, top)}",
+            "\nlabels that go together (lift: how many times as often as by chance)",
+            _pairs(data, top),
+        ]
+    )
+
+
+def _commonest(data: MultiLabelData, top: int) -> str:
+    import numpy as np
+
+    counts = data.Y.sum(axis=0, dtype=np.int64)
+    order = np.argsort(-counts, kind="stable")[:top]
+    lines = [["label", "rows", "share"]]
+    lines += [
+        [data.label_names[k], f"{counts[k]:,}", f"{100 * counts[k] / data.n_rows:.1f} %"]
+        for k in order
+    ]
+    return aligned(lines, right=(1, 2))
+
+
+def _pairs(data: MultiLabelData, top: int) -> str:
+    """The pairs of highest lift, p(a, b) / (p(a) p(b)), among those seen in enough rows.
+
+    A pair counts from ten rows on, in small data sets from a hundredth of the rows: the lift of
+    a pair seen once says little.
+    """
+    import numpy as np
+    from scipy.sparse import csr_matrix
+
+    Y = csr_matrix(data.Y, dtype=np.float32)
+    both = (Y.T @ Y).toarray()
+    counts = both.diagonal().copy()
+    least = min(10.0, max(1.0, data.n_rows / 100))
+    a, b = np.nonzero(np.triu(both >= least, k=1))
+    if not len(a):
+        return f"no two labels are on together in {least:g} rows or more"
+    lift = both[a, b] * data.n_rows / (counts[a] * counts[b])
+    order = np.lexsort((-both[a, b], -lift))[:top]
+    lines = [["label", "label", "rows", "lift"]]
+    lines += [
+        [
+            data.label_names[a[k]],
+            data.label_names[b[k]],
+            f"{int(both[a[k], b[k]]):,}",
+            f"{lift[k]:.2f}",
+        ]
+        for k in order
+    ]
+    return aligned(lines, right=(2, 3))

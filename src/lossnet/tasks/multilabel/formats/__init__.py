@@ -1,0 +1,1 @@
+"""Files of features and labels: ARFF, CSV, svmlight, npz."""

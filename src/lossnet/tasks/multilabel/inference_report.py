@@ -1,0 +1,131 @@
+"""What a fitted model's inference does: refinement step by step, and two nets side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lossnet.errors import DataError, SettingError
+from lossnet.tasks.multilabel.metric_registry import get_metric
+from lossnet.tasks.multilabel.thresholds import apply_threshold
+
+if TYPE_CHECKING:
+    from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
+
+CHANGES = ("off -> on", "on -> off")
+
+
+def refinement_curve(model: MultiLabelClassifier, X: Any, Y: Any, *, steps: int = 30) -> np.ndarray:
+    """The model's metric after 0, 1, ... ``steps`` refinement steps, ``(steps + 1,)``.
+
+    For methods that predict by descending on the energy, such as ``alen`` and ``dvn``, and for
+    any with a loss-net once ``refine`` is set. Every step is cut at the model's ``threshold_``,
+    which is tuned for the number of steps it predicts with.
+    """
+    path = model.refinement_path(X, steps=steps)
+    gold = _gold(model, Y, rows=path.shape[1])
+    metric = get_metric(model.metric)
+    return np.array([metric(gold, proba, model.threshold_) for proba in path])
+
+
+@dataclass(frozen=True)
+class InferenceGap:
+    """How a test-time net and a cost-augmented net differ (paper 003, Table 3).
+
+    Args:
+        metric: name of the metric.
+        test_time: its value for the test-time net A.
+        cost_augmented: its value for the cost-augmented net F.
+        differences: where A is right and F differs: label, what A has -> what F has, count;
+            the most frequent first.
+    """
+
+    metric: str
+    test_time: float
+    cost_augmented: float
+    differences: tuple[tuple[str, str, int], ...]
+
+    @property
+    def gap(self) -> float:
+        """How much higher the test-time net scores."""
+        return self.test_time - self.cost_augmented
+
+    def __str__(self) -> str:
+        lines = [
+            f"{'test-time net':20}{self.metric} {self.test_time:.4f}",
+            f"{'cost-augmented net':20}{self.metric} {self.cost_augmented:.4f}",
+            f"{'gap':20}{self.metric} {self.gap:.4f}",
+            "",
+        ]
+        if not self.differences:
+            return "\n".join([*lines, "the nets agree wherever the test-time net is right"])
+        width = max(len("label"), *(len(label) for label, _, _ in self.differences))
+        lines += [f"{'label':{width}}  test-time -> cost-augmented  count"]
+        lines += [f"{label:{width}}  {change:27}  {n:5}" for label, change, n in self.differences]
+        return "\n".join(lines)
+
+
+def inference_gap(model: MultiLabelClassifier, X: Any, Y: Any, *, most: int = 10) -> InferenceGap:
+    """How the model's two inference networks differ on ``(X, Y)``.
+
+    Both are cut at the model's ``threshold_``. A stacked cost-augmented net is shown the truth,
+    as in training.
+
+    Args:
+        model: fitted with ``infnet`` or ``infnet-plus``.
+        X: rows.
+        Y: their labels.
+        most: how many of the differences are listed.
+    """
+    from lossnet.proposals import NetOutput
+
+    if most < 0:
+        raise SettingError(f"most is {most}; give 0 or more")
+    _check_nets(model)
+    rows = model._rows(X)
+    gold = _gold(model, Y, rows=rows.shape[0])
+    source, metric = model._source(rows, gold), get_metric(model.metric)
+    test_time, augmented = (model._outputs(NetOutput(n), source) for n in ("task", "augmented"))
+    on, other = (apply_threshold(p, model.threshold_) for p in (test_time, augmented))
+    return InferenceGap(
+        metric.name,
+        metric(gold, test_time, model.threshold_),
+        metric(gold, augmented, model.threshold_),
+        _differences(gold, on, other, model.label_names_)[:most],
+    )
+
+
+def _differences(
+    gold: np.ndarray, on: np.ndarray, other: np.ndarray, names: list[str]
+) -> tuple[tuple[str, str, int], ...]:
+    """Label, change and count of what ``other`` changes where ``on`` is right, most first."""
+    changed = (on == gold) & (other != on)
+    counts = np.array([(changed & (on == value)).sum(0) for value in (0, 1)])
+    found = [
+        (name, CHANGES[value], int(counts[value, label]))
+        for label, name in enumerate(names)
+        for value in (0, 1)
+        if counts[value, label]
+    ]
+    return tuple(sorted(found, key=lambda difference: -difference[2]))
+
+
+def _check_nets(model: MultiLabelClassifier) -> None:
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(model, "nets_")
+    if missing := {"task", "augmented"} - set(model.nets_):
+        raise SettingError(
+            f"{model.method_.name!r} has no net {sorted(missing)[0]!r} as it is set, or it was not "
+            "kept; methods with a test-time and a cost-augmented net are infnet (with "
+            "loss='margin') and infnet-plus"
+        )
+
+
+def _gold(model: MultiLabelClassifier, Y: Any, *, rows: int) -> np.ndarray:
+    gold = model.labels_.encode(Y)
+    if len(gold) != rows:
+        raise DataError(f"X has {rows} rows and Y has {len(gold)}; give as many")
+    return gold

@@ -1,0 +1,182 @@
+"""Labels as users hold them, and as the nets are trained on them: an (n, L) matrix of 0 and 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import assert_all_finite
+
+from lossnet.errors import DataError
+
+#: What :meth:`Labels.to_json` gives: see :func:`lossnet.tasks.model_folder.check_form`.
+LABELS_FORM = (
+    {"names": [str], "named": bool},
+    {"classes": ([str], [bool], [float]), "dtype": str},
+)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What the columns of the label matrix are.
+
+    Args:
+        names: one for each label.
+        named: whether the names came with the data; then other data is matched by name.
+        classes: the two classes of a 1-D y, the second being label 1; None for a matrix.
+    """
+
+    names: list[str]
+    named: bool = False
+    classes: np.ndarray | None = None
+
+    @classmethod
+    def read(cls, Y: Any) -> tuple[np.ndarray, Labels]:
+        """The matrix ``(n, L)`` of training labels as uint8, and what its columns are.
+
+        Takes indicator matrices as numpy arrays, lists, scipy sparse matrices and frames, and
+        a 1-D y of two classes.
+        """
+        values, names = _array(Y, "Y")
+        if values.ndim == 1:
+            labels = cls(["y"], classes=_two_classes(values))
+            return labels.encode(values), labels
+        if names is not None:
+            if len(set(names)) < len(names):
+                twice = next(name for i, name in enumerate(names) if name in names[:i])
+                raise DataError(f"two columns of Y are called {twice!r}; give each its own name")
+            labels = cls(names, named=True)
+        else:
+            labels = cls([f"label_{i}" for i in range(values.shape[1])])
+        return _indicator(values, labels.names, "Y"), labels
+
+    def encode(self, Y: Any, name: str = "Y") -> np.ndarray:
+        """Further labels as the same matrix; the columns of a frame are found by their names."""
+        values = self._columns(Y, name)
+        if self.classes is None:
+            return _indicator(values, self.names, name)
+        strange = ~np.isin(values, self.classes)
+        if strange.any():
+            raise DataError(
+                f"{name} holds {values[strange][0]!r}, which training never saw; its classes are "
+                f"{self.classes.tolist()}"
+            )
+        return (values == self.classes[1]).astype(np.uint8)[:, None]
+
+    def relaxed(self, Y: Any, name: str = "Y") -> np.ndarray:
+        """Label sets or points between them, ``(n, L)`` numbers in [0, 1]."""
+        if self.classes is not None:
+            return self.encode(Y, name)
+        values = self._columns(Y, name)
+        if values.dtype.kind not in "biuf" or not ((values >= 0) & (values <= 1)).all():
+            raise DataError(f"{name} is not between 0 and 1 everywhere")
+        return values
+
+    def _columns(self, Y: Any, name: str) -> np.ndarray:
+        """``Y`` as an array of the shape seen in training, its columns in training's order."""
+        values, names = _array(Y, name)
+        if self.classes is not None:
+            if values.ndim == 2 and values.shape[1] == 1:
+                values = values[:, 0]
+            if values.ndim != 1:
+                raise DataError(
+                    f"{name} has shape {values.shape}; expected one class a row, as in training"
+                )
+            return values
+        if values.ndim != 2 or values.shape[1] != len(self.names):
+            raise DataError(
+                f"{name} has shape {values.shape}; expected {len(self.names)} labels, as in "
+                "training"
+            )
+        if names is None or not self.named:
+            return values
+        if missing := [label for label in self.names if label not in names]:
+            raise DataError(
+                f"{name} has no column {missing[0]!r}, which Y had in training; its columns are "
+                f"{', '.join(names)}"
+            )
+        return values[:, [names.index(label) for label in self.names]]
+
+    def to_json(self) -> Any:
+        """The names, or after a 1-D y its classes, as JSON can hold them."""
+        if self.classes is None:
+            return {"names": self.names, "named": self.named}
+        return {"classes": self.classes.tolist(), "dtype": self.classes.dtype.str}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Labels:
+        """The labels that :meth:`to_json` gave."""
+        if "classes" not in value:
+            return cls(list(value["names"]), named=bool(value["named"]))
+        classes = np.array(value["classes"], dtype=value["dtype"])
+        if classes.shape != (2,):
+            raise DataError(f"a 1-D y has two classes; found {len(classes)}")
+        return cls(["y"], classes=classes)
+
+    def decode(self, on: np.ndarray) -> np.ndarray:
+        """Predictions in the form training labels had, from an ``(n, L)`` matrix of 0 and 1."""
+        if self.classes is None:
+            return on.astype(np.int64)
+        predicted: np.ndarray = self.classes[on[:, 0].astype(np.intp)]
+        return predicted
+
+
+def _array(Y: Any, name: str) -> tuple[np.ndarray, list[str] | None]:
+    """``Y`` as a 1-D or 2-D array, and the names of its columns where it brought any."""
+    names = [str(column) for column in Y.columns] if hasattr(Y, "columns") else None
+    try:
+        values = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
+        if values.dtype == object and values.ndim == 2:
+            values = values.astype(np.float64)
+        elif values.dtype == object and all(isinstance(value, Real) for value in values.flat):
+            values = np.array(values.tolist())
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{name} is not a matrix of numbers ({error}); give an indicator matrix of 0 and 1, "
+            "for label lists see sklearn.preprocessing.MultiLabelBinarizer"
+        ) from error
+    if values.ndim not in (1, 2) or values.shape[-1] == 0:
+        raise DataError(
+            f"{name} has shape {values.shape}; expected (rows, labels), or one class a row"
+        )
+    return values, names
+
+
+def _two_classes(y: np.ndarray) -> np.ndarray:
+    """The two classes of a 1-D y, sorted."""
+    if y.dtype == object and not all(isinstance(value, str) for value in y):
+        strange = next(value for value in y if not isinstance(value, str))
+        raise DataError(
+            f"y holds {strange!r}; give one class a row, all numbers or all strings. For label "
+            "lists see sklearn.preprocessing.MultiLabelBinarizer"
+        )
+    if y.dtype != object:
+        assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    kind = type_of_target(y, input_name="y")
+    if kind != "binary":
+        raise DataError(
+            f"Only binary classification is supported. The type of the target is {kind}. For many "
+            "labels give an indicator matrix, one 0/1 column a label"
+        )
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise DataError(f"y holds one class only, {classes[0]!r}; two are needed to train")
+    return classes
+
+
+def _indicator(values: np.ndarray, names: list[str], name: str) -> np.ndarray:
+    """``values`` as uint8, or an error that names the first row and label that is not 0 or 1."""
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"{name} holds {values.dtype} values; expected only 0 and 1")
+    wrong = ~((values == 0) | (values == 1))
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise DataError(
+            f"{name} is not binary: row {row}, label {column} ({names[column]}) is "
+            f"{values[row, column]}; expected only 0 and 1"
+        )
+    return values.astype(np.uint8)

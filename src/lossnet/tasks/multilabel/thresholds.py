@@ -1,0 +1,208 @@
+"""Thresholds tuned on validation data, all of a grid in one pass.
+
+A label is predicted where ``proba >= threshold``, compared in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lossnet.errors import DataError, SettingError
+from lossnet.tasks.multilabel.arrays import (
+    Bools,
+    Floats,
+    check_same_shape,
+    indicator,
+    probabilities,
+)
+from lossnet.tasks.multilabel.metrics import Counts, f1_of_counts
+
+if TYPE_CHECKING:
+    from lossnet.tasks.multilabel.metric_registry import Metric, MetricFunction
+
+SMALL = (0.001, 0.002, 0.003, 0.005, 0.0075)
+"""Thresholds below 0.01 in the default grid, for labels that are rare or badly calibrated."""
+
+
+def default_grid() -> Floats:
+    """104 thresholds: five below 0.01, then 0.01, 0.02, ... 0.99."""
+    return np.concatenate([SMALL, np.arange(1, 100) / 100])
+
+
+def apply_threshold(proba: ArrayLike, threshold: ArrayLike = 0.5) -> NDArray[np.uint8]:
+    """1 where ``proba >= threshold``, else 0; one threshold, or (L,) for one a label.
+
+    >>> apply_threshold([[0.2, 0.7]], [0.1, 0.8]).tolist()
+    [[1, 0]]
+    """
+    values = probabilities(proba)
+    cut = np.asarray(threshold, dtype=np.float64)
+    if cut.ndim > 1 or (cut.ndim == 1 and len(cut) != values.shape[1]):
+        raise DataError(
+            f"threshold has shape {cut.shape}: expected one number or one for each of the "
+            f"{values.shape[1]} labels"
+        )
+    if np.isnan(cut).any():
+        raise DataError("threshold holds NaN: expected numbers")
+    return (values >= cut).view(np.uint8)
+
+
+def tune_threshold(
+    Y: ArrayLike,
+    proba: ArrayLike,
+    *,
+    metric: str | Metric | MetricFunction = "example-f1",
+    per_label: bool = False,
+    grid: ArrayLike | None = None,
+    min_positives: int = 3,
+) -> tuple[Floats, float]:
+    """The threshold of ``grid`` with the highest metric, and that metric.
+
+    Of equally good thresholds the one nearest 0.5 is taken, the higher one of two as near.
+
+    With ``per_label`` each label has its own. It maximises the label's own F1 (for ``hamming``
+    its accuracy, which makes the sum the best there is); a label with fewer than
+    ``min_positives`` gold rows, or whose F1 its own threshold does not raise, keeps the shared
+    one. If all these together leave the metric lower than the shared threshold does, every
+    label keeps the shared one, so the value is never lower than with one threshold.
+
+    Args:
+        Y: (n, L) gold 0/1.
+        proba: (n, L).
+        metric: a name, or a function of (Y, P); a function is called once a threshold.
+        per_label: one threshold a label.
+        grid: the thresholds to try, in any order; :func:`default_grid` if None.
+        min_positives: labels with fewer gold rows keep the shared threshold.
+
+    Returns:
+        The threshold, shape () or (L,), and the metric with it.
+    """
+    from lossnet.tasks.multilabel.metric_registry import get_metric
+
+    chosen = get_metric(metric)
+    if chosen.needs == "probabilities":
+        raise SettingError(f"metric {chosen.name!r} does not depend on a threshold; choose another")
+    gold, values = indicator(Y, "Y"), probabilities(proba)
+    check_same_shape(gold, values, "Y and proba")
+    cuts = _grid(grid, values)
+    # Equally good thresholds are told apart by their order: nearest 0.5 first, then the higher.
+    order = np.lexsort((-cuts, np.round(np.abs(cuts - 0.5), 12)))
+
+    if chosen.name in CURVES and chosen == get_metric(chosen.name):
+        curve = CURVES[chosen.name](gold, values, cuts)
+    else:
+        curve = np.array([chosen(gold, values, cut) for cut in cuts])
+        if np.isnan(curve).any():
+            raise DataError(f"metric {chosen.name!r} is NaN on this data")
+    best = order[np.argmax(curve[order])]
+    shared, value = np.array(cuts[best]), float(curve[best])
+    if not per_label:
+        return shared, value
+
+    labels = _label_curves(gold, values, cuts, accuracy=chosen.name == "hamming")
+    own = order[np.argmax(labels[order], axis=0)]
+    better = np.take_along_axis(labels, own[None], axis=0)[0] > labels[best]
+    better &= np.count_nonzero(gold, axis=0) >= min_positives
+    thresholds = np.where(better, cuts[own], shared)
+    own_value = chosen(gold, values, thresholds)
+    if own_value < value:
+        return np.full(gold.shape[1], shared), value
+    return thresholds, own_value
+
+
+def _grid(grid: ArrayLike | None, values: Floats) -> Floats:
+    if grid is None:
+        if values.min() < 0 or values.max() > 1:
+            raise DataError(
+                f"proba ranges from {values.min():.4g} to {values.max():.4g}: expected "
+                "probabilities in [0, 1]; give a grid to tune on other scores"
+            )
+        return default_grid()
+    cuts = np.unique(np.asarray(grid, dtype=np.float64))
+    if cuts.size == 0 or not np.isfinite(cuts).all():
+        raise SettingError("grid must hold at least one threshold, all of them finite")
+    return cuts
+
+
+def _counts_above(gold: Bools, values: Floats, cuts: Floats, axis: int) -> tuple[Counts, Counts]:
+    """tp and predicted of every row (``axis`` 0) or label (1) at every threshold, (m, n or L).
+
+    Each probability falls in one bin, the number of thresholds it reaches; the counts at a
+    threshold are the bins above it, summed.
+    """
+    index = np.flatnonzero(values >= cuts[0])
+    bins = _reached(values.ravel()[index], cuts) - 1
+    unit = index // gold.shape[1] if axis == 0 else index % gold.shape[1]
+    size = gold.shape[axis]
+    cell = bins * size + unit
+    hit = gold.ravel()[index]
+
+    def above(cells: NDArray[np.intp]) -> Counts:
+        counts = np.bincount(cells, minlength=len(cuts) * size).reshape(len(cuts), size)
+        return np.cumsum(counts[::-1], axis=0)[::-1]
+
+    return above(cell[hit]), above(cell)
+
+
+def _reached(values: Floats, cuts: Floats) -> NDArray[np.intp]:
+    """How many of the sorted ``cuts`` each value reaches; searchsorted, four times as fast.
+
+    [0, 1] is divided into 4096 cells, an exact product in floating point. Where no cell holds
+    two cuts, the count is the cell's own and one comparison more.
+    """
+    cells = 4096
+    table = np.searchsorted(cuts, np.arange(cells + 1) / cells, side="right")
+    inside = values.size and values.min() >= 0 and values.max() <= 1
+    if not inside or np.diff(table).max() > 1:
+        return np.searchsorted(cuts, values, side="right")
+    count = table[(values * cells).astype(np.intp)]
+    count += values >= np.append(cuts, np.inf)[count]
+    return count
+
+
+def _example_f1_curve(gold: Bools, values: Floats, cuts: Floats) -> Floats:
+    tp, predicted = _counts_above(gold, values, cuts, axis=0)
+    return f1_of_counts(tp, predicted, np.count_nonzero(gold, axis=1), empty=1.0).mean(axis=1)
+
+
+def _micro_f1_curve(gold: Bools, values: Floats, cuts: Floats) -> Floats:
+    tp, predicted = (c.sum(axis=1) for c in _counts_above(gold, values, cuts, axis=1))
+    return f1_of_counts(tp, predicted, np.full(len(cuts), np.count_nonzero(gold)), empty=0.0)
+
+
+def _macro_f1_curve(gold: Bools, values: Floats, cuts: Floats) -> Floats:
+    return _label_curves(gold, values, cuts, accuracy=False).mean(axis=1)
+
+
+def _subset_accuracy_curve(gold: Bools, values: Floats, cuts: Floats) -> Floats:
+    tp, predicted = _counts_above(gold, values, cuts, axis=0)
+    true = np.count_nonzero(gold, axis=1)
+    return ((tp == true) & (predicted == true)).mean(axis=1)
+
+
+def _hamming_curve(gold: Bools, values: Floats, cuts: Floats) -> Floats:
+    tp, predicted = (c.sum(axis=1) for c in _counts_above(gold, values, cuts, axis=1))
+    return 1.0 - (predicted + np.count_nonzero(gold) - 2 * tp) / gold.size
+
+
+def _label_curves(gold: Bools, values: Floats, cuts: Floats, *, accuracy: bool) -> Floats:
+    """F1 or accuracy of every label at every threshold, (m, L)."""
+    tp, predicted = _counts_above(gold, values, cuts, axis=1)
+    true = np.count_nonzero(gold, axis=0)
+    if accuracy:
+        return 1.0 - (predicted + true - 2 * tp) / len(gold)
+    return f1_of_counts(tp, predicted, true, empty=0.0)
+
+
+CURVES: dict[str, Callable[[Bools, Floats, Floats], Floats]] = {
+    "example-f1": _example_f1_curve,
+    "micro-f1": _micro_f1_curve,
+    "macro-f1": _macro_f1_curve,
+    "subset-accuracy": _subset_accuracy_curve,
+    "hamming": _hamming_curve,
+}
+"""Metrics that are known at every threshold of a grid from one pass over the data."""

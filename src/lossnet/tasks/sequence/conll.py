@@ -1,0 +1,237 @@
+"""CoNLL files: one token a line in columns, blank lines between sentences.
+
+Documents begin at a line whose first column is ``-DOCSTART-``, at ``#begin document`` or at
+``# newdoc``. Comments of known shapes (``# id ...``, ``# text = ...``, ``#end document``) are
+left out; other lines that begin with ``#`` are tokens, since hashtags do.
+
+CoNLL-U files, ``.conllu``, number the tokens of a sentence in their first column. Their rows for
+multiword tokens (``1-2``) and empty nodes (``2.1``), which repeat or add to the words, are left
+out, and so is every line that begins with ``#``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lossnet.data.conll import (
+    DOCSTART,
+    Table,
+    are_numbered,
+    numbered_rows,
+    read_table,
+    reads_as_mark,
+)
+from lossnet.data.text import extension, stem
+from lossnet.data.utf8 import utf8_text
+from lossnet.errors import DataError
+from lossnet.files import write_text
+from lossnet.tasks.sequence.sentences import SequenceData
+from lossnet.tasks.sequence.tags import PLAIN, detect_scheme, to_scheme
+
+#: In place of a column's name: the column is not read.
+LEFT_OUT = "_"
+_UNWRITABLE = re.compile("[\t\n\r\0\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class ConllFormat:
+    """Which column is which; columns count from 0, negative numbers from the last.
+
+    Args:
+        token_column: where the words are.
+        tag_column: where the tags are; None where there are none.
+        columns: names for all the other columns, from left to right, ``_`` for one that is not
+            read; ``column1``, ``column2`` and so on, after their places, where None.
+        separator: what stands between columns; where None, a tab if the first line with columns
+            has one, else spaces and tabs.
+        comment: how lines to leave out begin, besides comments of known shapes.
+    """
+
+    token_column: int = 0
+    tag_column: int | None = -1
+    columns: Sequence[str] | None = None
+    separator: str | None = None
+    comment: str | None = None
+
+
+#: CoNLL-U: the words and their universal parts of speech.
+CONLLU = ConllFormat(token_column=1, tag_column=3, columns=(LEFT_OUT,) * 8)
+
+
+def is_conllu(path: str | Path) -> bool:
+    """Whether a file's name says that it is CoNLL-U."""
+    return extension(path) == ".conllu"
+
+
+def default_format(path: str | Path) -> ConllFormat:
+    """The columns of a file where nothing is said of them, by its name."""
+    return CONLLU if is_conllu(path) else ConllFormat()
+
+
+def read_conll(
+    path: str | Path,
+    *,
+    token_column: int = 0,
+    tag_column: int | None = -1,
+    columns: Sequence[str] | None = None,
+    scheme: str | None = None,
+    separator: str | None = None,
+    comment: str | None = None,
+) -> SequenceData:
+    """Read a CoNLL file in UTF-8.
+
+    Args:
+        path: the file, also packed (``.gz``).
+        scheme: IOB1, IOB2 (or BIO) or BIOES, to convert the tags to it; as they stand where None.
+        token_column: these and the others as in :class:`ConllFormat`.
+    """
+    layout = ConllFormat(token_column, tag_column, columns, separator, comment)
+    return read_layout(path, layout, scheme=scheme)
+
+
+def read_layout(
+    path: str | Path, layout: ConllFormat, *, scheme: str | None = None
+) -> SequenceData:
+    """Read a CoNLL file whose columns a :class:`ConllFormat` tells."""
+    return arranged(table_of(utf8_text(path), path, layout), path, layout, scheme=scheme)
+
+
+def table_of(text: str, path: str | Path, layout: ConllFormat) -> Table:
+    """The rows of a CoNLL file with this text."""
+    comment = layout.comment or ("#" if is_conllu(path) else None)
+    return read_table(text, path, separator=layout.separator, comment=comment)
+
+
+def arranged(
+    table: Table, path: str | Path, layout: ConllFormat, *, scheme: str | None = None
+) -> SequenceData:
+    """The rows of a file in the columns that a :class:`ConllFormat` tells."""
+    token, tag, others = _places(path, layout, len(table.sentences[0][0]))
+    sentences, notes = table.sentences, []
+    if token != 0:
+        sentences = [numbered_rows(rows) for rows in table.sentences]
+        left_out = sum(map(len, table.sentences)) - sum(map(len, sentences))
+        notes = [f"{left_out} multiword tokens and empty nodes left out"] if left_out else []
+    elif is_conllu(path) and all(map(are_numbered, table.sentences)):
+        raise DataError(
+            f"{path}: column 0 of a CoNLL-U file numbers the tokens; give token_column=1, and "
+            "tag_column=3 for parts of speech"
+        )
+
+    def column(place: int) -> list[list[str]]:
+        return [[cells[place] for cells in rows] for rows in sentences]
+
+    tags = None if tag is None else column(tag)
+    return SequenceData(
+        column(token),
+        _converted(tags, scheme, path) if tags and scheme else tags,
+        {name: column(place) for name, place in others.items()},
+        table.documents if table.marked else None,
+        stem(path),
+        notes,
+    )
+
+
+def write_conll(
+    data: SequenceData, path: str | Path, *, token_column: int = 0, tag_column: int = -1
+) -> Path:
+    """Write tokens, other columns and tags, tabs between them; whole or not at all.
+
+    :func:`read_conll` reads it back, with ``tag_column=None`` where there are no tags. Words it
+    could not read back are a :class:`DataError`.
+
+    Args:
+        data: the sentences.
+        path: the file.
+        token_column: where the words go; this and the next as in :class:`ConllFormat`.
+        tag_column: where the tags go.
+    """
+    blocks = conll_blocks(data, token_column=token_column, tag_column=tag_column)
+    return write_text(path, conll_text(blocks))
+
+
+def conll_blocks(data: SequenceData, *, token_column: int = 0, tag_column: int = -1) -> list[str]:
+    """The lines of every sentence, its document's mark before them and a blank line behind."""
+    columns, tag = _in_place(data, token_column, tag_column)
+    mark = [DOCSTART] + ["-X-"] * (len(columns) - 1)
+    if tag:
+        # As CoNLL files have it: a reader without marks sees no tag of its own there.
+        mark[tag] = "O"
+    blocks = []
+    for k in range(len(data)):
+        lines: list[str] = []
+        if data.documents and (k == 0 or data.documents[k] != data.documents[k - 1]):
+            lines += ["\t".join(mark), ""]
+        for t, cells in enumerate(zip(*(column[k] for column in columns), strict=True)):
+            lines.append(_line(cells, f"{data.name}: sentence {k}, token {t}"))
+        blocks.append("\n".join([*lines, "", ""]))
+    return blocks
+
+
+def conll_text(blocks: Sequence[str]) -> str:
+    """What a file of these blocks holds."""
+    text = "".join(blocks)
+    # Readers drop one byte order mark: a token that begins with that letter needs another.
+    return "\ufeff" + text if text.startswith("\ufeff") else text
+
+
+def _in_place(
+    data: SequenceData, token_column: int, tag_column: int
+) -> tuple[list[list[list[str]]], int | None]:
+    """Tokens, other columns and tags in the order of a file's columns; the place of the tags."""
+    width = 1 + len(data.columns) + (data.tags is not None)
+    layout = ConllFormat(token_column, None if data.tags is None else tag_column)
+    token, tag, _ = _places(data.name, layout, width)
+    others = iter(data.columns.values())
+    given = {token: data.tokens, tag: data.tags}
+    return [given.get(place) or next(others) for place in range(width)], tag
+
+
+def _line(cells: Sequence[str], place: str) -> str:
+    line = "\t".join(cells)
+    for cell in cells:
+        if _UNWRITABLE.search(cell) or cell.strip(" ") != cell:
+            raise DataError(
+                f"{place} (counted from 0): {cell!r} holds a tab, a line break or a space at an "
+                "end, and cannot stand in a CoNLL file; replace it"
+            )
+    if reads_as_mark(line):
+        raise DataError(f"{place} (counted from 0): {line!r} would be read as a mark; replace it")
+    return line
+
+
+def _places(
+    path: str | Path, layout: ConllFormat, width: int
+) -> tuple[int, int | None, dict[str, int]]:
+    """The places of the tokens, of the tags, and of the other columns by name."""
+    for place in (layout.token_column, layout.tag_column):
+        if place is not None and not -width <= place < width:
+            raise DataError(f"{path}: column {place} asked for, but there are {width} columns")
+    token = layout.token_column % width
+    tag = None if layout.tag_column is None else layout.tag_column % width
+    if token == tag:
+        raise DataError(
+            f"{path}: column {token} cannot be both tokens and tags; the file has {width} "
+            "column(s): give tag_column=None for a file without tags"
+        )
+    rest = [k for k in range(width) if k not in (token, tag)]
+    names = [f"column{k}" for k in rest] if layout.columns is None else list(layout.columns)
+    kept = [name for name in names if name != LEFT_OUT]
+    if len(names) != len(rest) or len(set(kept)) != len(kept):
+        raise DataError(
+            f"{path}: {names} cannot name the {len(rest)} columns besides tokens and tags; "
+            "give one name for each, all different, or _ to leave a column out"
+        )
+    named = zip(names, rest, strict=True)
+    return token, tag, {name: place for name, place in named if name != LEFT_OUT}
+
+
+def _converted(tags: list[list[str]], scheme: str, path: str | Path) -> list[list[str]]:
+    try:
+        source = PLAIN if detect_scheme(tags) == PLAIN else None
+        return [to_scheme(sentence, scheme, source) for sentence in tags]
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error

@@ -1,0 +1,106 @@
+"""Sentences, tags, spans and words of a data set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from lossnet.plain_text import aligned
+
+if TYPE_CHECKING:
+    from lossnet.tasks.sequence.folders import SequenceSplits
+    from lossnet.tasks.sequence.sentences import SequenceData
+
+
+def describe(whole: SequenceData, splits: SequenceSplits | None, *, top: int) -> str:
+    """The description of a data set: all its sentences, and its parts where it has such."""
+    from lossnet.tasks.sequence.tags import has_spans
+
+    parts = [] if splits is None else list(splits.parts())
+    scheme, broken = _scheme(whole)
+    lines = [
+        ["sentences", _with_parts(len(whole), [(name, len(p)) for name, p in parts])],
+        ["tokens", _with_parts(whole.n_tokens, [(name, p.n_tokens) for name, p in parts])],
+        ["tokens a sentence", _quantiles([len(tokens) for tokens in whole.tokens])],
+        ["words", f"{len({word for tokens in whole.tokens for word in tokens}):,} distinct"],
+        *_unseen(parts),
+        ["tags", f"{len(whole.tag_names):,}, {scheme}"],
+        *([["other columns", ", ".join(whole.columns)]] if whole.columns else []),
+        *([["documents", f"{len(set(whole.documents)):,}"]] if whole.documents else []),
+        ["checksum", whole.checksum()[:16]],
+    ]
+    notes = [f"note: {note}" for note in [*whole.notes, *broken]]
+    blocks = ["\n".join([whole.name, aligned(lines), *notes])]
+    if has_spans(whole.tag_names):
+        blocks.append(f"spans\n{_spans(whole, parts)}")
+    blocks.append(f"commonest tags\n{_tags(whole, top)}")
+    return "\n\n".join(blocks)
+
+
+def _scheme(data: SequenceData) -> tuple[str, list[str]]:
+    """The tags' scheme, and a note where they are of no one scheme."""
+    from lossnet.errors import DataError
+    from lossnet.tasks.sequence.tags import detect_scheme
+
+    try:
+        scheme = detect_scheme(data.tags or [])
+    except DataError as error:
+        return "of no one scheme", [str(error)]
+    return ("without prefixes" if scheme == "plain" else f"scheme {scheme}"), []
+
+
+def _with_parts(total: int, parts: list[tuple[str, int]]) -> str:
+    told = ", ".join(f"{count:,} {name}" for name, count in parts)
+    return f"{total:,} ({told})" if told else f"{total:,}"
+
+
+def _quantiles(lengths: list[int]) -> str:
+    import numpy as np
+
+    values = np.quantile(lengths, [0, 0.25, 0.5, 0.75, 1]).round().astype(int)
+    low, first, median, third, high = (f"{value:,}" for value in values)
+    return f"median {median}, half of them {first} to {third}, all {low} to {high}"
+
+
+def _unseen(parts: list[tuple[str, SequenceData]]) -> list[list[str]]:
+    """The share of the other parts' tokens that training has not got."""
+    if len(parts) < 2:
+        return []
+    seen = {word for tokens in parts[0][1].tokens for word in tokens}
+    lower = {word.lower() for word in seen}
+    told = []
+    for name, data in parts[1:]:
+        words = [word for tokens in data.tokens for word in tokens]
+        new = sum(word not in seen for word in words) / len(words)
+        even = sum(word not in seen and word.lower() not in lower for word in words) / len(words)
+        told.append(f"{100 * new:.1f} % of {name} tokens ({100 * even:.1f} % in any case)")
+    return [["not in training", ", ".join(told)]]
+
+
+def _tags(data: SequenceData, top: int) -> str:
+    counts = Counter(tag for tags in data.tags or [] for tag in tags)
+    lines = [["tag", "tokens", "share"]]
+    lines += [
+        [tag, f"{count:,}", f"{100 * count / data.n_tokens:.1f} %"]
+        for tag, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:top]
+    ]
+    return aligned(lines, right=(1, 2))
+
+
+def _spans(data: SequenceData, parts: list[tuple[str, SequenceData]]) -> str:
+    """Spans of every type: in all, in each part, and how many tokens they have."""
+    from lossnet.tasks.sequence.tags import spans
+
+    found = [
+        [span for tags in part.tags or [] for span in spans(tags)]
+        for part in [data, *(part for _, part in parts)]
+    ]
+    counts = [Counter(span.type for span in side) for side in found]
+    tokens: Counter[str] = Counter()
+    for span in found[0]:
+        tokens[span.type] += span.end - span.start
+    lines = [["type", "spans", *(name for name, _ in parts), "tokens a span"]]
+    for kind, count in sorted(counts[0].items(), key=lambda item: (-item[1], item[0])):
+        own = [f"{side[kind]:,}" for side in counts]
+        lines.append([kind or "(none)", *own, f"{tokens[kind] / count:.2f}"])
+    return aligned(lines, right=range(1, len(lines[0])))

@@ -1,0 +1,257 @@
+"""Words, characters and columns as numbers: how sentences reach the networks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lossnet.data.vectors import WordVectors
+from lossnet.devices import generator_on
+from lossnet.errors import DataError
+from lossnet.nets.tokens import Tokens
+
+Sentences = Sequence[Sequence[str]]
+
+#: Numbers of nothing (padding) and of what training never saw.
+PADDING, UNKNOWN = 0, 1
+#: Kinds of case, as a column.
+CASES = ("lower", "upper", "title", "mixed", "digits", "other")
+#: Longest word the character CNN reads to its end.
+_LONGEST = 30
+
+#: What :meth:`TokenCoder.to_json` gives: see :func:`lossnet.tasks.model_folder.check_form`.
+VOCABULARY_FORM = {
+    "words": [str],
+    "lowercase": bool,
+    "chars": [str],
+    "columns": {str: [str]},
+    "case": bool,
+    "learned": int,
+    "trained": int,
+}
+
+
+@dataclass(frozen=True)
+class Coded:
+    """One sentence as numbers: words ``(T,)``, characters ``(T, W)``, columns ``(T,)`` each."""
+
+    words: np.ndarray
+    chars: np.ndarray | None
+    columns: Mapping[str, np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+@dataclass(frozen=True)
+class TokenCoder:
+    """The tables that turn tokens into numbers.
+
+    A word is looked up as it is written, then in lower case where ``lowercase`` says so, then it
+    is unknown. Words of pretrained vectors are all known, whether or not training saw them.
+
+    Attributes:
+        words: number of each word; 0 is padding, 1 unknown.
+        lowercase: look words up in lower case too.
+        chars: number of each character, empty where characters are not read.
+        columns: number of each value of each further column.
+        case: whether the case of a word is a column.
+        learned: how many words, from the first, have no pretrained vector; padding and unknown
+            are among them.
+        trained: how many words, from the first, occur in training; those without a pretrained
+            vector all do.
+    """
+
+    words: Mapping[str, int]
+    lowercase: bool = True
+    chars: Mapping[str, int] = field(default_factory=dict)
+    columns: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    case: bool = False
+    learned: int = 2
+    trained: int = 2
+
+    @classmethod
+    def learn(
+        cls,
+        sentences: Sentences,
+        columns: Mapping[str, Sentences],
+        *,
+        others: Sentences = (),
+        vectors: WordVectors | None,
+        lowercase: bool,
+        case: bool,
+        chars: bool,
+        min_count: int,
+    ) -> TokenCoder:
+        """Tables of the training sentences, and of the pretrained vectors' words.
+
+        ``others`` are sentences without a truth that nets are trained on as well.
+        """
+        known = dict.fromkeys(vectors.words) if vectors is not None else {}
+
+        def found(word: str) -> str:
+            return word.lower() if lowercase and word not in known else word
+
+        counts = Counter(chain.from_iterable(sentences))
+        seen: Counter[str] = Counter()
+        for word, count in counts.items():
+            seen[found(word)] += count
+        new = sorted(w for w, count in seen.items() if count >= min_count and w not in known)
+        met = seen.keys() | {found(word) for word in set(chain.from_iterable(others))}
+        first = [word for word in known if word in met]
+        letters = sorted({letter for word in counts for letter in word}) if chars else []
+        return cls(
+            words=_numbered([*new, *first, *(word for word in known if word not in met)]),
+            lowercase=lowercase,
+            chars=_numbered(letters),
+            columns={
+                name: _numbered(sorted({v for s in values for v in s}))
+                for name, values in columns.items()
+            },
+            case=case,
+            learned=2 + len(new),
+            trained=2 + len(new) + len(first),
+        )
+
+    @property
+    def column_sizes(self) -> dict[str, int]:
+        """How many values each column has, padding and unknown included."""
+        sizes = {name: len(table) + 2 for name, table in self.columns.items()}
+        return sizes | ({"case": len(CASES) + 2} if self.case else {})
+
+    @property
+    def characters(self) -> int:
+        """How many characters there are, padding and unknown included; 0 where none are read."""
+        return len(self.chars) + 2 if self.chars else 0
+
+    def code(self, sentences: Sentences, columns: Mapping[str, Sentences]) -> list[Coded]:
+        """Every sentence as numbers; each word is looked up once, however often it occurs."""
+        if missing := [name for name in self.columns if name not in columns]:
+            raise DataError(
+                f"the column {missing[0]!r} is missing; the model was trained with it: give "
+                "columns={...}"
+            )
+        if more := [name for name in columns if name not in self.columns]:
+            known = ", ".join(map(repr, self.columns)) or "none"
+            raise DataError(
+                f"the column {more[0]!r} is given, and the model was trained without it (its "
+                f"columns: {known}); leave it out"
+            )
+        distinct = list(dict.fromkeys(chain.from_iterable(sentences)))
+        place = {word: number for number, word in enumerate(distinct)}
+        numbers = np.array([self._word(word) for word in distinct], dtype=np.int64)
+        cases = np.array([CASES.index(_case(w)) + 2 for w in distinct] if self.case else [], int)
+        letters = self._characters(distinct) if self.chars else None
+        lengths = np.array([min(_LONGEST, len(word)) for word in distinct], dtype=np.int64)
+        coded = []
+        for row, sentence in enumerate(sentences):
+            at = np.array([place[word] for word in sentence], dtype=np.int64)
+            parts = {
+                name: np.array([table.get(v, UNKNOWN) for v in columns[name][row]], dtype=np.int64)
+                for name, table in self.columns.items()
+            }
+            if self.case:
+                parts["case"] = cases[at]
+            chars = None if letters is None else letters[at, : lengths[at].max()]
+            coded.append(Coded(numbers[at], chars, parts))
+        return coded
+
+    def _word(self, word: str) -> int:
+        number = self.words.get(word)
+        if number is None and self.lowercase:
+            number = self.words.get(word.lower())
+        return UNKNOWN if number is None else number
+
+    def _characters(self, words: Sequence[str]) -> np.ndarray:
+        numbers = np.zeros((len(words), _LONGEST), dtype=np.int64)
+        for row, word in enumerate(words):
+            for column, letter in enumerate(word[:_LONGEST]):
+                numbers[row, column] = self.chars.get(letter, UNKNOWN)
+        return numbers
+
+    def table(self, vectors: WordVectors | None, width: int, seed: int) -> Tensor:
+        """Word vectors to start from, ``(number, width)``: the pretrained ones, random others."""
+        width = width if vectors is None else vectors.vectors.shape[1]
+        generator = generator_on("cpu", seed)
+        spread = 0.1 if vectors is None else float(vectors.vectors.std())
+        start = spread * torch.randn(len(self.words) + 2, width, generator=generator, device="cpu")
+        start[PADDING] = 0.0
+        if vectors is not None:
+            rows = [self.words[word] for word in vectors.words]
+            start[rows] = torch.as_tensor(vectors.vectors, device="cpu")
+        return start
+
+    def to_json(self) -> dict[str, Any]:
+        """The tables as JSON holds them."""
+        return {
+            "words": list(self.words),
+            "lowercase": self.lowercase,
+            "chars": list(self.chars),
+            "columns": {name: list(table) for name, table in self.columns.items()},
+            "case": self.case,
+            "learned": self.learned,
+            "trained": self.trained,
+        }
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> TokenCoder:
+        """What :meth:`to_json` gave."""
+        for names in (facts["words"], facts["chars"], *facts["columns"].values()):
+            if len(set(names)) < len(names):
+                raise DataError("a word, character or value of a column is listed twice")
+        return cls(
+            _numbered(facts["words"]),
+            facts["lowercase"],
+            _numbered(facts["chars"]),
+            {name: _numbered(values) for name, values in facts["columns"].items()},
+            facts["case"],
+            facts["learned"],
+            facts["trained"],
+        )
+
+
+def collate(coded: Sequence[Coded], device: str | torch.device = "cpu") -> Tokens:
+    """Sentences padded on the right to the longest of them."""
+    time = max(len(sentence) for sentence in coded)
+    mask = np.zeros((len(coded), time), dtype=bool)
+    words = np.zeros((len(coded), time), dtype=np.int64)
+    columns = {name: np.zeros_like(words) for name in coded[0].columns}
+    width = max((s.chars.shape[1] for s in coded if s.chars is not None), default=0)
+    chars = np.zeros((len(coded), time, width), dtype=np.int64)
+    for row, sentence in enumerate(coded):
+        mask[row, : len(sentence)] = True
+        words[row, : len(sentence)] = sentence.words
+        for name, values in sentence.columns.items():
+            columns[name][row, : len(sentence)] = values
+        if sentence.chars is not None:
+            chars[row, : len(sentence), : sentence.chars.shape[1]] = sentence.chars
+    tensors = {name: torch.as_tensor(values, device=device) for name, values in columns.items()}
+    return Tokens(
+        torch.as_tensor(words, device=device),
+        torch.as_tensor(mask, device=device),
+        torch.as_tensor(chars, device=device) if width else None,
+        tensors,
+    )
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names, start=2)}
+
+
+def _case(word: str) -> str:
+    if any(letter.isdigit() for letter in word):
+        return "digits"
+    if not any(letter.isalpha() for letter in word):
+        return "other"
+    if word.islower():
+        return "lower"
+    if word.isupper():
+        return "upper"
+    return "title" if word[0].isupper() and word[1:].islower() else "mixed"

@@ -1,0 +1,72 @@
+"""Checks of an image segmenter's settings and data, without a model."""
+
+import numpy as np
+import pytest
+
+from lossnet.errors import DataError, SettingError
+from lossnet.tasks.image import ImageData
+from lossnet.tasks.image.pixels import check_crop, check_fits, far_from_training, named_classes
+from lossnet.tasks.standardiser import Standardiser
+
+IMAGES = np.zeros((2, 4, 6, 3), np.uint8)
+MODEL = {"channels": 3, "crop": (3, 3), "classes": ["0", "1"]}
+
+
+def masks_of(*values: int) -> ImageData:
+    return ImageData(IMAGES, np.resize(values, (2, 4, 6)))
+
+
+@pytest.mark.parametrize(
+    ("values", "count"), [((0,), 2), ((0, 1), 2), ((0, 255), 2), ((0, 2), 3), ((1, 2, 5), 6)]
+)
+def test_classes_are_counted(values, count) -> None:
+    assert named_classes(None, masks_of(*values)) == [str(number) for number in range(count)]
+
+
+def test_gaps_among_classes_must_be_declared() -> None:
+    with pytest.raises(DataError, match=r"hold the values 0, 1, 255 up .*ignored .*classes=256"):
+        named_classes(None, masks_of(0, 1, 255))
+    with pytest.raises(DataError, match=r"hold the values 0, 128 up to 128"):
+        named_classes(None, masks_of(0, 128))
+    assert len(named_classes(256, masks_of(0, 1, 255))) == 256
+
+
+@pytest.mark.parametrize("crop", [(24,), (), (1, 2, 3), [8], 2.5, (8, "8"), True])
+def test_crops_that_are_none(crop) -> None:
+    with pytest.raises(SettingError, match="crop is"):
+        check_crop(crop)
+
+
+@pytest.mark.parametrize("crop", [None, "auto", 24, (24, 16), [24, 16]])
+def test_crops(crop) -> None:
+    check_crop(crop)
+
+
+def test_errors_name_the_data() -> None:
+    grey, small = ImageData(IMAGES[..., 0]), ImageData(IMAGES[:, :2])
+    with pytest.raises(DataError, match=r"^data has grey images .*; convert them"):
+        check_fits(grey, **MODEL)
+    with pytest.raises(DataError, match=r"^validation_data has grey images"):
+        check_fits(grey, **MODEL, what="validation_data")
+    with pytest.raises(DataError, match=r"^validation_data has images of 2 x 6"):
+        check_fits(small, **MODEL, what="validation_data")
+    with pytest.raises(DataError, match=r"^validation_data: the mask of image '0' has the class 2"):
+        check_fits(masks_of(0, 2), **MODEL, what="validation_data")
+
+
+def test_a_single_image_in_colours() -> None:
+    with pytest.raises(DataError, match=r"takes images of 3 channels; .* as image\[None\]"):
+        check_fits(ImageData(IMAGES[0]), **MODEL)
+
+
+def test_images_scaled_otherwise_than_in_training() -> None:
+    values = np.random.default_rng(0).integers(0, 256, (4, 4, 6, 3), dtype=np.uint8)
+    trained = Standardiser.of(ImageData(values).floats().reshape(-1, 3), True)
+    for good in (values, values / 255.0, IMAGES):
+        assert far_from_training(ImageData(good), trained) is None
+    for bad in (values.astype(int), values.astype(float)):
+        message = far_from_training(ImageData(bad), trained)
+        assert message is not None
+        assert "uint8 images count as 0 to 1 and other numbers as they are" in message
+        assert far_from_training(ImageData(bad), None) is None
+        assert far_from_training(ImageData(bad[..., 0]), trained) is None
