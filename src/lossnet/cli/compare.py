@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lossnet.cli.parser import add_data, add_settings, names
+from lossnet.cli.task_options import add_task_options, task_of_data
 from lossnet.errors import SettingError
-from lossnet.tasks.registry import add_task_options, task_of_data
 
 if TYPE_CHECKING:
     from lossnet.cli.settings import Settings
     from lossnet.reports import Run
-    from lossnet.tasks.task import Parts, Task
+    from lossnet.tasks.parts import Parts
+    from lossnet.tasks.task import Task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,12 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Train what the store lacks, print the table and write the report."""
     from lossnet.cli.folder import writable
+    from lossnet.cli.reading import training_parts
     from lossnet.files import write_text
 
     task = task_of_data(args)
     plan = _plan(args, task)
     with writable(args.out) as out:
-        splits = task.load_parts(args)
+        splits = training_parts(task, args)
         if splits.validation is None and splits.test is None:
             raise SettingError(f"{args.data} has no validation and no test part to compare on")
         runs = []
@@ -138,7 +140,7 @@ def _stored_or_trained(
         configuration=described,
         data_checksum=checksum,
     ):
-        settings.task.fit(model, splits)
+        model.fit(splits.train, validation_data=splits.validation)
         report = measure_parts(settings.task, model, splits)
         command = shlex.join(["lossnet", *args.command_line])
         record_run(store, model, splits, settings, report, command=command, tags=("compare",))
@@ -158,7 +160,7 @@ def _report(task: Task, runs: list[Run], splits: Parts, args: argparse.Namespace
     from lossnet.recipes import listing, parameters
 
     part = runs[0].configuration["measured_on"]
-    how = ["mean ± sample deviation over n seeds, in percent", task.measured_how()]
+    how = ["mean ± sample deviation over n seeds, in percent", task.measured_how]
     lines = [
         f"# {splits.name}",
         "",

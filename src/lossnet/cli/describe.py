@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from lossnet.cli.parser import add_data, whole_number
-from lossnet.tasks.registry import add_task_options, task_of_data
+from lossnet.cli.task_options import add_task_options, task_of_data
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,5 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the description."""
-    print(task_of_data(args).describe(args))
+    from lossnet.tasks.parts import joined
+
+    task = task_of_data(args)
+    read = task.read(args.data, args, labelled=False)
+    print(task.describe(joined(read), {} if "" in read else read, args))
     return 0

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from lossnet.cli.parser import add_data
+from lossnet.cli.task_options import add_task_options, check_options
 from lossnet.cli.terminal import tell
 from lossnet.errors import SettingError
-from lossnet.tasks.registry import add_task_options, check_options
 from lossnet.tasks.task import Judged, Task
 
 
@@ -40,17 +40,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load models and data, print the metrics, draw what is asked for."""
     task, judged = _load(args)
-    measured = {name: task.measure(one.model, one.rows.data, args) for name, one in judged.items()}
+    measured = {name: task.measure(one.model, one.data, args) for name, one in judged.items()}
     first, *others = judged
-    model, rows = judged[first]
+    model, data = judged[first]
+    count, split = len(data), args.split
     if args.json:
-        about = {"data": args.data, "split": rows.split, task.unit: rows.count}
+        about = {"data": args.data, "split": split, task.unit: count}
         facts = task.model_facts(model, args)
         beside = {"beside": {name: measured[name] for name in others}} if others else {}
         print(json.dumps({**about, **facts, "metrics": measured[first], **beside}, indent=2))
     else:
-        which = "all" if rows.split == "all" else f"the {rows.split} part's"
-        texts = [f"{args.data}: {which} {rows.count:,} {task.unit}"]
+        which = "all" if split == "all" else f"the {split} part's"
+        texts = [f"{args.data}: {which} {count:,} {task.unit}"]
         texts += [] if others else [task.model_text(model, args)]
         print("; ".join(filter(None, texts)))
         print(task.table(measured if others else {"": measured[first]}))
@@ -62,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
 def _load(args: argparse.Namespace) -> tuple[Task, dict[str, Judged]]:
     """The task, and by their names MODEL and those beside it, each with its data."""
     from lossnet.cli.folder import load_model
+    from lossnet.cli.reading import rows_to_evaluate
 
     folders = [args.model, *args.beside]
     loaded = dict(zip(_names(folders), map(load_model, folders), strict=True))
@@ -77,10 +79,10 @@ def _load(args: argparse.Namespace) -> tuple[Task, dict[str, Judged]]:
     judged: dict[str, Judged] = {}
     notes: dict[str, Any] = {}
     for name, (_, model, known) in loaded.items():
-        rows = task.load_labelled(args, known)
+        rows = rows_to_evaluate(task, args, known)
         # The part that MODEL is evaluated on, whatever the others were trained on.
         args.split = rows.split
-        judged[name] = Judged(model, rows)
+        judged[name] = Judged(model, rows.data)
         notes |= dict.fromkeys(rows.notes)
     for note in notes:
         tell(f"lossnet: note: {note}")

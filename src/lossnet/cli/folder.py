@@ -13,6 +13,7 @@ from lossnet.files import write_text
 from lossnet.tasks.model_folder import (
     CHECKPOINT,
     DATA,
+    check_form,
     entry_of,
     holds_model,
     read_config,
@@ -21,7 +22,8 @@ from lossnet.tasks.model_folder import (
 )
 
 if TYPE_CHECKING:
-    from lossnet.tasks.task import Parts, Task
+    from lossnet.tasks.parts import Parts
+    from lossnet.tasks.task import Known, Task
 
 
 @contextlib.contextmanager
@@ -85,22 +87,23 @@ def save_data(folder: Path, task: Task, splits: Parts, args: argparse.Namespace)
         {
             "source": args.data,
             "name": splits.name,
-            task.unit: {part: task.count(data) for part, data in splits.parts()},
+            task.unit: {part: len(data) for part, data in splits.items()},
             "train_checksum": splits.train.checksum(),
-            **task.data_facts(splits, args),
+            **task.facts(splits.train, args),
         },
     )
 
 
-def load_model(path: str | Path) -> tuple[Task, Any, Any]:
+def load_model(path: str | Path) -> tuple[Task, Any, Known]:
     """A trained model's task, the model, and what it knows of its data."""
     from lossnet.tasks.registry import task_of_estimator
 
     folder = Path(path)
     task = task_of_estimator(read_config(folder).get("estimator"), folder)
-    model = task.estimator().load(folder)
+    model = task.estimator.load(folder)
     facts = read_data(folder)
-    try:
-        return task, model, task.known(model, facts)
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"{folder / DATA} is damaged ({error!r}); train again") from error
+    if facts is not None:
+        check_form(
+            facts, {"source": str, "train_checksum": str, **task.facts_form}, str(folder / DATA)
+        )
+    return task, model, task.known(model) if facts is None else facts

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lossnet.cli.settings import Settings
-    from lossnet.tasks.task import Measured, Parts, Task
+    from lossnet.tasks.parts import Parts
+    from lossnet.tasks.task import Measured, Task
 
 
 def measure_parts(task: Task, model: Any, splits: Parts) -> dict[str, Measured]:
     """The metrics on the validation and the test part, where there are any."""
-    return {part: task.measure(model, data) for part, data in splits.parts() if part != "train"}
+    return {part: task.measure(model, data) for part, data in splits.items() if part != "train"}
 
 
 def seconds(model: Any) -> float:
@@ -63,5 +64,5 @@ def data_checksum(splits: Parts) -> str:
     """One checksum of all parts."""
     import hashlib
 
-    text = " ".join(f"{part}:{data.checksum()}" for part, data in splits.parts())
+    text = " ".join(f"{part}:{data.checksum()}" for part, data in splits.items())
     return hashlib.sha256(text.encode()).hexdigest()

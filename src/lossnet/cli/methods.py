@@ -66,7 +66,7 @@ def _by_task(name: str, recipe: dict[str, Any]) -> list[str]:
 
     lines = []
     for task in tasks():
-        kind: Any = task.estimator()
+        kind: Any = task.estimator
         if not build(name).needs <= kind.provides:
             continue
         own = listing(name, parameters(name, kind(name)._task_defaults()))

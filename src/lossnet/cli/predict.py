@@ -12,9 +12,9 @@ import os
 from pathlib import Path
 
 from lossnet.cli.parser import add_data
+from lossnet.cli.task_options import add_task_options, check_options
 from lossnet.cli.terminal import tell
 from lossnet.errors import SettingError
-from lossnet.tasks.registry import add_task_options, check_options
 from lossnet.tasks.task import Task
 
 
@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load model and data, write the predictions whole or not at all."""
     from lossnet.cli.folder import load_model
+    from lossnet.cli.reading import rows_to_predict
 
     task, model, known = load_model(args.model)
     check_options(args, task, args.model)
@@ -58,12 +59,12 @@ def run(args: argparse.Namespace) -> int:
     if args.refine is not None:
         model.set_params(refine=args.refine)
         model._proposal()
-    rows = task.load_unlabelled(args, known)
+    rows = rows_to_predict(task, args, known)
     for note in rows.notes:
         tell(f"lossnet: note: {note}")
-    task.predict(model, known, rows, args)
+    task.write(model, rows.data, args)
     if args.out is not None:
-        print(f"{rows.count:,} predictions in {args.out}")
+        print(f"{task.count(rows.data):,} predictions in {args.out}")
     return 0
 
 

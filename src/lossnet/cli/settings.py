@@ -45,7 +45,7 @@ class Settings:
 
     def estimator(self, *, verbose: int = 0) -> Any:
         """The estimator with these settings, checked."""
-        kind: Any = self.task.estimator()
+        kind: Any = self.task.estimator
         model = kind(
             self.method,
             method_params=self.method_params or None,
@@ -86,7 +86,7 @@ def resolve(
         values["seed"] = seed
     name = values.pop("method", None) or _defaults(task)["method"]
     if name not in METHODS:
-        raise unknown("method", str(name), methods_for(task.estimator().provides))
+        raise unknown("method", str(name), methods_for(task.estimator.provides))
     number = values.pop("seed", 0)
     if type(number) is not int or number < 0:
         raise SettingError(f"seed is {number!r}; give a whole number from 0 up")
@@ -165,7 +165,7 @@ def _defaults(task: Task) -> dict[str, Any]:
     """The estimator's parameters and their defaults."""
     import inspect
 
-    signature = inspect.signature(task.estimator())
+    signature = inspect.signature(task.estimator)
     return {name: parameter.default for name, parameter in signature.parameters.items()}
 
 

@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lossnet.cli.parser import add_data, add_settings, whole_number
+from lossnet.cli.task_options import add_task_options, task_of_data
 from lossnet.cli.terminal import tell
-from lossnet.tasks.registry import add_task_options, task_of_data, tasks
+from lossnet.tasks.registry import tasks
 
 if TYPE_CHECKING:
     from lossnet.cli.settings import Settings
-    from lossnet.tasks.task import Measured, Parts
+    from lossnet.tasks.parts import Parts
+    from lossnet.tasks.task import Measured
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check everything that can be checked, train, save, measure."""
     from lossnet.cli import folder as place
+    from lossnet.cli.reading import training_parts
     from lossnet.cli.settings import resolve
     from lossnet.tasks.model_folder import CHECKPOINT, holds_model, locked
 
@@ -76,10 +79,10 @@ def run(args: argparse.Namespace) -> int:
     with place.writable(out), locked(out):
         place.check_unused(out, overwrite=args.overwrite, resume=args.resume)
         if args.resume and not checkpoint.exists() and holds_model(out):
-            place.check_finished(out, settings.estimator(), task.load_parts(args))
+            place.check_finished(out, settings.estimator(), training_parts(task, args))
             say(f"{out} holds a finished run: there is nothing to go on with")
             return 0
-        splits = task.load_parts(args)
+        splits = training_parts(task, args)
         _announce(splits, settings, args, say)
         if args.overwrite:
             checkpoint.unlink(missing_ok=True)
@@ -100,11 +103,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _unlabelled(settings: Settings, args: argparse.Namespace, splits: Parts, say: Any) -> Any:
     """What --unlabelled names, in the columns of the training part."""
-    spare = settings.task.load_spare(args, splits)
-    say(f"{args.unlabelled}: {spare.count:,} unlabelled {settings.task.unit}")
+    from lossnet.cli.reading import unlabelled_rows
+
+    spare = unlabelled_rows(settings.task, args, splits.train)
+    say(f"{args.unlabelled}: {len(spare):,} unlabelled {settings.task.unit}")
     for note in spare.notes:
         say(f"note: {note}")
-    return spare.data
+    return spare
 
 
 def _fit(
@@ -118,9 +123,9 @@ def _fit(
     # A run that was killed before its first checkpoint starts again.
     resume = args.resume and checkpoint.exists()
     try:
-        settings.task.fit(
-            model,
-            splits,
+        model.fit(
+            splits.train,
+            validation_data=splits.validation,
             unlabelled=unlabelled,
             checkpoint=checkpoint,
             resume_from_checkpoint=resume,

@@ -1,40 +1,30 @@
-"""What every estimator does alike: the method's parameters, training, refining, storage."""
+"""The template of the estimators: one fit, prediction and storage."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
+from torch import nn
 
 from lossnet.checks import (
-    check_choice,
-    check_device,
     check_int,
-    check_method,
-    check_params,
-    check_share,
     describe,
 )
 from lossnet.context import stream_seed
-from lossnet.errors import SettingError
-from lossnet.method import Method
-from lossnet.needs import EXACT, LOCAL, REWARD, TARGET, UNLABELLED
-from lossnet.parameters import plain, with_value
-from lossnet.proposals import GBI, NetOutput, Proposal, Random, Samples
-from lossnet.recipes import build, methods_needing, parameters
-from lossnet.spaces import Space
-from lossnet.tasks.multilabel.metric_registry import get_metric
-from lossnet.tasks.networks import build_nets, check_memory
-from lossnet.tasks.parts import D, cut_rows
+from lossnet.errors import DataError, SettingError
+from lossnet.proposals import GBI, Proposal
+from lossnet.tasks.contract import TaskEstimator
+from lossnet.tasks.method_checks import check_given, refinement
+from lossnet.tasks.networks import build_nets, check_memory, try_net
 from lossnet.training import (
     Checkpoint,
     Duration,
@@ -45,151 +35,91 @@ from lossnet.training import (
     show_progress,
 )
 
-#: Where ``refine`` starts from, by name.
-REFINEMENTS: dict[str, Proposal] = {
-    "net": GBI(20, 0.05, start=NetOutput()),
-    "samples": GBI(20, 0.05, start=Samples(10)),
-    "random": GBI(20, 0.1, start=Random(3)),
-}
 
+class StructuredEstimator(TaskEstimator):
+    """One ``fit``, prediction, refinement and storage for every task.
 
-class LossnetEstimator(BaseEstimator):
-    """The shared part of the estimators.
-
-    A subclass stores the parameters named below in its ``__init__``, trains with
-    :meth:`_train`, and says with :meth:`_make_net`, :meth:`_pack` and :meth:`_unpack` what its
-    nets are and what else a model folder holds.
+    The ``fit`` of a subclass hands what users pass to :meth:`_fit`.
     """
 
-    #: What a method may need of this task: see :mod:`lossnet.needs`.
-    provides: ClassVar[frozenset[str]] = TARGET | UNLABELLED
+    # Fitting ---------------------------------------------------------------------------------
 
-    method: str | Method
-    method_params: dict[str, Any] | None
-    metric: Any
-    validation_fraction: float
-    batch_size: int
-    max_epochs: int
-    patience: int
-    refine: str | Proposal | None
-    device: str
-    random_state: int | np.random.RandomState | None
-    verbose: int
-
-    method_: Method
-    nets_: dict[str, nn.Module]
-    history_: list[dict[str, Any]]
-    refine_steps_: int | None
-    refined_as_: Any
-
-    # Parameters ------------------------------------------------------------------------------
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters of the estimator; with ``deep`` the method's own as ``method__name``.
-
-        Those of its parts are ``method__part__name``.
-        """
-        params: dict[str, Any] = super().get_params(deep=False)
-        if deep and isinstance(self.method_params, Mapping):
-            params |= dict(_joined("method", self.method_params))
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``method__name=value`` sets one of the method's own.
-
-        ``method__energy_optimiser__lr=1e-3`` sets one of a part, at any depth.
-        """
-        own = {key: value for key, value in params.items() if not key.startswith("method__")}
-        super().set_params(**own)
-        # A part before its own parameters.
-        for key in sorted(params.keys() - own.keys(), key=len):
-            check_params(self.method_params)
-            path = key.removeprefix("method__").split("__")
-            self.method_params = with_value(self.method_params or {}, path, params[key])
+    def _fit(
+        self,
+        inputs: tuple[Any, ...],
+        *,
+        validation_data: Any = None,
+        unlabelled: Any = None,
+        reward: Any = None,
+        checkpoint: str | Path | None = None,
+        resume_from_checkpoint: bool = False,
+    ) -> Self:
+        """Train on inputs that :meth:`_data` takes; on failure the estimator stays as it was."""
+        with self._all_or_nothing():
+            method = self._check_settings()
+            self._check_resume(checkpoint, resume_from_checkpoint)
+            check_given(method, unlabelled=unlabelled is not None, reward=reward is not None)
+            data = self._labelled(inputs, "the training data")
+            seed = self._seed()
+            self._learn_classes(data, reward)
+            data, validation = self._split(data, validation_data, seed)
+            spare = None
+            if unlabelled is not None:
+                spare = self._check_fits(self._data(unlabelled).without_labels())
+            self.method_ = method
+            self._learn(data, validation, spare, seed)
+            self.nets_ = self._build_nets(method.nets, seed)
+            train = self._source(data, training=True)
+            self._try_nets(train)
+            prepared, nets = self._prepared()
+            trainer = Trainer(
+                prepared,
+                nets,
+                self._output()[1],
+                train,
+                score=None if validation is None else partial(self._validated, validation),
+                validation=None if validation is None else self._source(validation),
+                unlabelled=None
+                if spare is None
+                else self._source(spare, training=True, reward=reward),
+                batch_size=self.batch_size,
+                max_epochs=self.max_epochs,
+                patience=self.patience,
+                seed=seed,
+            )
+            digest = " ".join(d.checksum() for d in (data, validation, spare) if d is not None)
+            self._add_callbacks(trainer, checkpoint, resume_from_checkpoint, seed, digest)
+            self.refine_steps_ = self.refined_as_ = None
+            self.history_ = trainer.run()
+            for net in self.nets_.values():
+                net.eval().requires_grad_(False)
+            self._finish(validation)
         return self
 
-    def _check_settings(self) -> Method:
-        """Raise on settings that cannot work, before any data is looked at; the method."""
-        raise NotImplementedError
+    def _labelled(self, inputs: tuple[Any, ...], what: str) -> Any:
+        data = self._data(*inputs)
+        if not data.labelled:
+            raise DataError(f"{what} has no labels, which training and evaluation need")
+        return data
 
-    def _check_training_settings(self) -> Method:
-        """Raise on settings that cannot work, before any data is looked at; the method."""
-        method = self._assembled()
-        self._check_needs(method)
-        for name in ("batch_size", "max_epochs", "patience"):
-            check_int(name, getattr(self, name))
-        check_share("validation_fraction", self.validation_fraction)
-        self._metric_name()
-        check_device(self.device)
-        self._refinement(method, method.nets)
-        return method
+    def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any]:
+        """Training and validation data; the latter None where too few rows are asked for."""
+        if given is not None:
+            inputs = tuple(given) if isinstance(given, tuple | list) else (given,)
+            return data, self._check_fits(self._labelled(inputs, "validation_data"))
+        wanted = round(self.validation_fraction * len(data))
+        if wanted < 1 or len(data) - wanted < 1:
+            return data, None
+        rest, held = self._cut(data, wanted / len(data), stream_seed(seed, "validation"))
+        return data.subset(rest), data.subset(held) if len(held) else None
 
-    def resolved_method_params(self) -> dict[str, Any]:
-        """Every parameter of the named method as ``fit`` takes it, in a form for JSON.
-
-        The recipe's defaults, changed by those of this task and then by ``method_params``; a part
-        is a dict of its ``kind`` and its parameters. ``method_params`` takes all of it back. A
-        :class:`~lossnet.Method` of your own has none.
-        """
-        if not isinstance(self.method, str):
-            return {}
-        found: dict[str, Any] = plain(
-            parameters(self.method, self._task_defaults(), self.method_params)
-        )
-        return found
-
-    def resolved_params(self) -> dict[str, Any]:
-        """Every parameter as ``fit`` takes it: what a default, the task or the method decides too.
-
-        A model folder stores these, so that a changed default changes no stored model.
-        """
-        params = self.get_params(deep=False) | self._filled_in(self._assembled())
-        return params | {"method_params": self.resolved_method_params() or None}
-
-    def _filled_in(self, method: Method) -> dict[str, Any]:
-        """The parameters whose None leaves the choice to the method or to another parameter."""
-        return {}
-
-    def _task_defaults(self) -> dict[str, Any]:
-        """Parameters in which this task overrides the named recipe's defaults."""
-        return {}
-
-    def _assembled(self) -> Method:
-        check_method(self.method, self.method_params)
-        if isinstance(self.method, Method):
-            return self.method
-        return build(self.method, self._task_defaults(), self.method_params)
-
-    def _provided(self) -> frozenset[str]:
-        """What this task provides; an energy of the user's own may have what no other has."""
-        own = callable(getattr(self, "energy_net", None))
-        return self.provides | LOCAL | EXACT if own else self.provides
-
-    def _check_needs(self, method: Method) -> None:
-        """Raise where the method needs what this task does not provide."""
-        if not (missing := method.needs - self._provided()):
-            return
-        others = [
-            kind.__name__
-            for kind in LossnetEstimator.__subclasses__()
-            if method.needs <= kind.provides and kind is not type(self)
-        ]
-        raise SettingError(
-            f"the method {method.name!r} needs {' and '.join(sorted(missing))}, which "
-            f"{type(self).__name__} does not provide; take another method, or a task that does: "
-            f"{', '.join(others) or 'none is known'}"
-        )
-
-    def _metric_name(self) -> str:
-        """What progress calls the validation metric; an error where it is unknown."""
-        return get_metric(self.metric).name
+    def _validated(self, data: Any, by: Proposal) -> float:
+        return self._measure(data, self._outputs(by, data, validating=True))
 
     def _seed(self) -> int:
         """The seed of a fit: the ``random_state`` itself, or a number drawn from it."""
         drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
         return int(self.random_state) if isinstance(self.random_state, Integral) else drawn
-
-    # Training --------------------------------------------------------------------------------
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -202,109 +132,57 @@ class LossnetEstimator(BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    def _check_unlabelled(self, method: Method, given: bool, *, reward: bool = False) -> None:
-        """Raise where unlabelled rows or a reward are missing, or of no use to the method."""
-        judged = method.needs >= REWARD
-        if judged and not reward:
-            raise SettingError(
-                f"the method {method.name!r} judges outputs on unlabelled rows by a reward; give "
-                "one: fit(..., unlabelled=..., reward=function)"
-            )
-        if reward and not judged:
-            raise SettingError(
-                f"the method {method.name!r} as it is set has no use for a reward; leave it out, "
-                f"or take a method that needs one: {', '.join(methods_needing('reward'))}"
-            )
-        wanted = method.needs >= UNLABELLED
-        if wanted and not given:
-            raise SettingError(
-                f"the method {method.name!r} as it is set trains on unlabelled rows; give them: "
-                "fit(..., unlabelled=...), or --unlabelled DATA on the command line"
-            )
-        if given and not wanted:
-            raise SettingError(
-                f"the method {method.name!r} as it is set has no use for unlabelled rows; leave "
-                "them out, or take a method or a parameter that trains on them"
-            )
-
-    def _hold_out(self, data: D, seed: int) -> tuple[D, D | None]:
-        """Training and validation rows, drawn at random; no validation where too few are asked."""
-        wanted = round(self.validation_fraction * len(data))
-        if wanted < 1 or len(data) - wanted < 1:
-            return data, None
-        train, held = self._cut(data, wanted / len(data), stream_seed(seed, "validation"))
-        return data.subset(train), data.subset(held) if len(held) else None
-
-    def _cut(self, data: Any, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows to train on and to hold out."""
-        train, held = cut_rows(len(data), [fraction], seed)
-        return train, held
-
     def _check_resume(self, checkpoint: str | Path | None, wanted: bool) -> None:
         if wanted and checkpoint is None:
-            raise SettingError("resume_from_checkpoint needs the file: give checkpoint= as well")
+            raise SettingError("resume_from_checkpoint needs the file: pass checkpoint= as well")
         if wanted and not isinstance(self.random_state, Integral):
             raise SettingError(
-                f"random_state is {self.random_state!r}; resuming needs the whole number that "
-                "training was started with"
+                f"random_state must be the integer that training was started with to resume, got "
+                f"{self.random_state!r}"
             )
 
-    def _train(
-        self,
-        space: Space,
-        data: Source,
-        *,
-        validation: Source | None,
-        unlabelled: Source | None = None,
-        score: Callable[[Proposal], float] | None,
-        seed: int,
-        data_digest: str,
-        checkpoint: str | Path | None = None,
-        resume_from_checkpoint: bool = False,
+    def _add_callbacks(
+        self, trainer: Trainer, checkpoint: Any, resuming: bool, seed: int, digest: str
     ) -> None:
-        """Run ``method_`` on ``nets_`` and freeze them; sets ``history_``."""
-        self.refine_steps_ = self.refined_as_ = None
-        method, nets = self._prepared()
-        trainer = Trainer(
-            method,
-            nets,
-            space,
-            data,
-            score=score,
-            validation=validation,
-            unlabelled=unlabelled,
-            batch_size=self.batch_size,
-            max_epochs=self.max_epochs,
-            patience=self.patience,
-            seed=seed,
-        )
+        """Progress and checkpoints; where training is resumed, put the trainer where it stopped."""
         if self.verbose:
-            trainer.callbacks.append(show_progress(self._metric_name()))
-            trainer.callbacks.append(Duration())
-        if checkpoint is not None:
-            free = {"device", "random_state", "refine", "verbose"}
-            params = self.resolved_params()
-            settings = {key: describe(v) for key, v in params.items() if key not in free}
-            settings |= {"seed": seed, "data": data_digest}
-            if resume_from_checkpoint:
-                resume(checkpoint, trainer, settings)
-            else:
-                # Now rather than after an epoch: a file that cannot be written is found first.
-                save_checkpoint(checkpoint, trainer, settings)
-            trainer.callbacks.append(Checkpoint(checkpoint, settings))
-        self.history_ = trainer.run()
-        for net in self.nets_.values():
-            net.eval().requires_grad_(False)
+            trainer.callbacks += [show_progress(self._metric_name()), Duration()]
+        if checkpoint is None:
+            return
+        free = {"device", "random_state", "refine", "verbose"}
+        params = {k: describe(v) for k, v in self.resolved_params().items() if k not in free}
+        settings = params | {"seed": seed, "data": digest}
+        if resuming:
+            resume(checkpoint, trainer, settings)
+        else:
+            # Now rather than after an epoch: a file that cannot be written is found first.
+            save_checkpoint(checkpoint, trainer, settings)
+        trainer.callbacks.append(Checkpoint(checkpoint, settings))
 
-    def _prepared(self) -> tuple[Method, Mapping[str, nn.Module]]:
-        """What the training loop runs and on which nets: ``method_`` and ``nets_``, or more."""
-        return self.method_, self.nets_
+    def _build_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
+        """New nets of the fitted sizes, on the estimator's device."""
+        names = list(names)
+        # A function of the user's may not work without memory.
+        if not any(map(self._own_factory, names)):
+            check_memory(lambda: self._new_nets(names))
+        return {name: net.to(self.device) for name, net in self._new_nets(names, seed).items()}
+
+    def _new_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
+        """New nets of the fitted sizes, on torch's default device."""
+        outputs, space = self._output()
+        return build_nets(names, self._make_net, self.method_.derived, outputs, space, seed=seed)
+
+    def _try_nets(self, source: Source) -> None:
+        """Run the nets that a user's own function made on two rows."""
+        for name, net in self.nets_.items():
+            if name not in self.method_.derived and self._own_factory(name):
+                try_net(name, net, source.batch(slice(0, 2)))
 
     # Predicting ------------------------------------------------------------------------------
 
     def _proposal(self) -> Proposal:
         """What predicts: the method's own proposal, or the refinement asked for."""
-        proposal = self._refinement(self.method_, self.nets_) or self.method_.predict
+        proposal = refinement(self.refine, self.method_, self.nets_) or self.method_.predict
         # Steps that were chosen for another refinement mean nothing for this one.
         steps = self.refine_steps_ if self.refined_as_ == describe(self.refine) else None
         if steps is not None and isinstance(proposal, GBI):
@@ -312,79 +190,57 @@ class LossnetEstimator(BaseEstimator):
         return proposal
 
     def _descent(self, steps: int) -> GBI:
-        """What predicts, where that is a descent on the energy, with so many steps."""
+        """What predicts, if that is a descent on the energy, with this number of steps."""
         check_int("steps", steps, least=0)
         proposal = self._proposal()
         if not isinstance(proposal, GBI):
             raise SettingError(
                 f"{self.method_.name!r} predicts without descending on the energy; set refine, "
-                "for instance to 'net', or take a method such as alen or dvn"
+                "for instance to 'net', or use a method such as alen or dvn"
             )
         return replace(proposal, steps=steps)
 
-    def _refinement(self, method: Method, nets: Any) -> Proposal | None:
-        if self.refine is None:
-            return None
-        if isinstance(self.refine, str):
-            check_choice("refine", self.refine, REFINEMENTS)
-            proposal = REFINEMENTS[self.refine]
-        elif isinstance(getattr(self.refine, "nets", None), frozenset):
-            proposal = self.refine
-        else:
-            raise SettingError(
-                f"refine is {self.refine!r}; give {', '.join(map(repr, REFINEMENTS))}, a GBI or "
-                "None"
-            )
-        if proposal.needs >= TARGET:
-            raise SettingError("refine needs the truth, which predictions lack: drop its cost")
-        if missing := proposal.nets - set(nets):
-            raise SettingError(
-                f"refine needs the net {sorted(missing)[0]!r}, which {method.name!r} does not "
-                "train or which was not kept; take a method with a loss-net, or refine=None"
-            )
-        return proposal
+    def _unseen(self, *inputs: Any) -> Any:
+        """Data for the fitted model."""
+        check_is_fitted(self, "nets_")
+        return self._check_fits(self._data(*inputs))
+
+    def _scored(self, inputs: tuple[Any, ...]) -> Any:
+        """Labelled data for the fitted model."""
+        check_is_fitted(self, "nets_")
+        return self._check_fits(self._labelled(inputs, "the data to score"))
+
+    def refinement_path(self, X: Any, *, steps: int = 30) -> np.ndarray:
+        """What :meth:`predict_proba` gives after 0, 1, ... steps, ``(steps + 1, n, ...)``.
+
+        For methods that predict by descending on the energy, or with ``refine``.
+        """
+        data = self._unseen(X)
+        path: np.ndarray = self._path(self._descent(steps), data)
+        return path
+
+    def tune_refinement(self, X: Any, y: Any = None, *, most: int = 30) -> Self:
+        """Choose how many steps predictions descend on the energy, 0 to ``most``.
+
+        For methods that predict so, or with ``refine``. The fewest steps of the best metric on
+        this data are kept in ``refine_steps_``.
+        """
+        data = self._scored((X, y))
+        scores = [self._measure(data, outputs) for outputs in self._path(self._descent(most), data)]
+        self.refine_steps_, self.refined_as_ = int(np.argmax(scores)), describe(self.refine)
+        return self
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The metric on inputs and their truth."""
+        data = self._scored((X, y))
+        return self._measure(data, self._outputs(self._proposal(), data))
 
     # Storage ---------------------------------------------------------------------------------
-
-    def _build_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
-        """New nets of the fitted sizes, on the estimator's device."""
-        names = list(names)
-        # A function of the user's may not work without memory.
-        if not any(callable(getattr(self, self._factory_of(name))) for name in names):
-            check_memory(lambda: self._new_nets(names))
-        nets = self._new_nets(names, seed)
-        return {name: net.to(self.device) for name, net in nets.items()}
-
-    def _new_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
-        """New nets of the fitted sizes, on torch's default device."""
-        outputs, space = self._output()
-        return build_nets(names, self._make_net, self.method_.derived, outputs, space, seed=seed)
-
-    def _output(self) -> tuple[tuple[int, ...], Space]:
-        """The shape of one output, as far as nets depend on it, and what an output is."""
-        raise NotImplementedError
-
-    def _make_net(self, name: str) -> nn.Module:
-        """A new net that stands by itself."""
-        raise NotImplementedError
-
-    def _factory_of(self, net: str) -> str:
-        """The parameter that may hold a user's own function for a net."""
-        raise NotImplementedError
-
-    def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Tensors and readable facts that a model folder holds beside the nets."""
-        raise NotImplementedError
-
-    def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        """Take up what :meth:`_pack` gave."""
-        raise NotImplementedError
 
     def save(self, path: str | Path, *, keep_energy: bool = True) -> Path:
         """Write the fitted model to a folder: config, weights and label names; no pickle.
 
-        A folder that holds a model is written over; it holds the old or the new model at any
-        moment.
+        A folder that holds a model is replaced; it holds the old or the new model at any moment.
 
         Args:
             path: the folder.
@@ -408,11 +264,3 @@ class LossnetEstimator(BaseEstimator):
         from lossnet.tasks.storage import load
 
         return load(cls, path, replace)
-
-
-def _joined(prefix: str, params: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Every value of nested mappings, and the mappings too, by names joined with ``__``."""
-    for key, value in params.items():
-        yield f"{prefix}__{key}", value
-        if isinstance(value, Mapping):
-            yield from _joined(f"{prefix}__{key}", value)

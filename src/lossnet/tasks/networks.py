@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from lossnet.context import stream_seed
+from lossnet.context import Batch, stream_seed
 from lossnet.errors import SettingError
 from lossnet.nets import Derivation
 from lossnet.spaces import Space
@@ -77,22 +77,26 @@ def check_memory(build: Callable[[], Mapping[str, nn.Module]]) -> None:
         )
 
 
-def try_task_net(name: str, net: nn.Module, x: torch.Tensor, outputs: tuple[int, ...]) -> None:
-    """Raise unless the net turns inputs ``x`` into logits of shape ``(len(x), *outputs)``."""
-    logits = _run(name, net, lambda: net(x))
-    _check_shape(f"the net {name!r} gives", logits, (len(x), *outputs))
+def try_net(name: str, net: Any, batch: Batch) -> None:
+    """Raise unless a net runs on the batch.
 
-
-def try_energy(name: str, net: Any, x: torch.Tensor, outputs: tuple[int, ...]) -> None:
-    """Raise unless the energy gives K candidates of each row of ``x`` energies ``(K, B)``."""
+    A task-net must turn inputs into logits of the targets' shape, an energy must give two
+    candidates of each input energies ``(2, B)``.
+    """
+    assert batch.target is not None
+    shape = tuple(batch.target.shape)
+    if name != "energy":
+        logits = _run(name, net, lambda: net(batch.x))
+        _check_shape(f"the net {name!r} gives", logits, shape)
+        return
     if not hasattr(net, "encode"):
         raise SettingError(
             f"the net {name!r} is a {type(net).__name__} without encode(x); derive it from "
             "lossnet.energies.Energy"
         )
-    y = torch.zeros(2, len(x), *outputs, device=x.device)
-    energies = _run(name, net, lambda: net(net.encode(x, None), y, None))
-    _check_shape(f"the energy {name!r} gives two candidates", energies, (2, len(x)))
+    y = torch.zeros(2, *shape, device=batch.target.device)
+    energies = _run(name, net, lambda: net(net.encode(batch.x, batch.mask), y, batch.mask))
+    _check_shape(f"the energy {name!r} gives two candidates", energies, (2, shape[0]))
 
 
 def _run(name: str, net: nn.Module, call: Callable[[], Any]) -> Any:

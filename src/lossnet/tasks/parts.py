@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from lossnet.errors import DataError
+from lossnet.errors import DataError, SettingError
 
 PARTS = ("train", "validation", "test")
 PART_WORDS = {
@@ -26,11 +26,26 @@ PART_WORDS = {
 }
 
 
-class Rows(Protocol):
-    """Data that rows can be taken of."""
+class Data(Protocol):
+    """Data in memory."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know of how it was read."""
+        ...
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the truth is known."""
+        ...
+
+    @property
+    def groups(self) -> list[int] | None:
+        """A number for each row, equal where rows belong together (a document); None: no groups."""
+        ...
 
     def __len__(self) -> int: ...
 
@@ -38,13 +53,26 @@ class Rows(Protocol):
         """The given rows, in the order given."""
         ...
 
+    def without_labels(self) -> Self:
+        """The same rows, the truth left out."""
+        ...
 
-D = TypeVar("D", bound=Rows)
+    def checksum(self) -> str:
+        """Of all that it holds, equal for equal data."""
+        ...
+
+    @classmethod
+    def join(cls, parts: Mapping[str, Self]) -> Self:
+        """The rows of several parts, one part after another."""
+        ...
+
+
+D = TypeVar("D", bound=Data)
 
 
 @dataclass(frozen=True)
 class Parts(Generic[D]):
-    """Three parts of one data set; ``validation`` and ``test`` may be None."""
+    """Three parts of one data set with the same columns; two of them may be None."""
 
     train: D
     validation: D | None = None
@@ -55,7 +83,7 @@ class Parts(Generic[D]):
         """The data set's name."""
         return self.train.name
 
-    def parts(self) -> Iterator[tuple[str, D]]:
+    def items(self) -> Iterator[tuple[str, D]]:
         """The parts there are, each with its name."""
         for part in PARTS:
             data = getattr(self, part)
@@ -66,21 +94,61 @@ class Parts(Generic[D]):
         """The same, with a validation part cut from the training part where there is none."""
         if self.validation is not None:
             return self
-        documents = getattr(self.train, "documents", None)
-        rest, held = cut_rows(len(self.train), [fraction], seed, documents)
-        return type(self)(self.train.subset(rest), self.train.subset(held), self.test)
+        rest, held = cut(self.train, [fraction], seed)
+        return type(self)(rest, held, self.test)
+
+
+def cut(data: D, fractions: list[float], seed: int) -> list[D]:
+    """What is left, then one part for each fraction, drawn at random; groups stay together."""
+    return [data.subset(rows) for rows in cut_rows(len(data), fractions, seed, data.groups)]
+
+
+def divide(data: D, *, seed: int = 0) -> Parts[D]:
+    """Divide rows at random: three fifths for training, a fifth for each of the others."""
+    if len(data) < 3:
+        raise DataError(
+            f"{data.name} has {len(data)} rows, which cannot be divided in three; give more, or "
+            "validation and test data of their own"
+        )
+    return Parts(*cut(data, [0.2, 0.2], seed))
+
+
+def as_parts(read: Mapping[str, D], source: str, *, seed: int = 0) -> Parts[D]:
+    """The parts that were read, or those that undivided data (``""``) is divided into."""
+    if "" in read:
+        return divide(read[""], seed=seed)
+    if "train" not in read:
+        raise DataError(f"{source} has no training part; it has {', '.join(sorted(read))}")
+    return Parts(**read)
+
+
+def joined(read: Mapping[str, D]) -> D:
+    """All rows of the parts that were read."""
+    return read[""] if "" in read else type(next(iter(read.values()))).join(read)
+
+
+def part_of(read: Mapping[str, D], split: str, source: str) -> D:
+    """One part of the data that was read, or ``"all"`` of it."""
+    if split == "all":
+        return joined(read)
+    found = dict(divide(read[""]).items()) if "" in read else dict(read)
+    if split not in found:
+        raise SettingError(
+            f"{source} has no {split} part; it has {', '.join(found)} (--split all takes all rows)"
+        )
+    return found[split]
 
 
 def cut_rows(
-    rows: int, fractions: list[float], seed: int, documents: Sequence[int] | None = None
+    rows: int, fractions: list[float], seed: int, groups: Sequence[int] | None = None
 ) -> list[np.ndarray[Any, Any]]:
     """What is left, then one set of rows for each fraction; each in ascending order.
 
-    Rows of one document stay together, unless there are fewer documents than sets.
+    Rows of one group stay together, unless there are fewer groups than sets.
     """
     rng = np.random.default_rng(seed)
-    if documents is not None and len(set(documents)) > len(fractions):
-        return _cut_documents(np.asarray(documents), fractions, rng)
+    if groups is not None and len(set(groups)) > len(fractions):
+        return _cut_groups(np.asarray(groups), fractions, rng)
     order = rng.permutation(rows)
     parts, start = [], 0
     for fraction in fractions:
@@ -92,17 +160,17 @@ def cut_rows(
     return [np.sort(order[start:]), *parts]
 
 
-def _cut_documents(
-    documents: np.ndarray[Any, Any], fractions: list[float], rng: np.random.Generator
+def _cut_groups(
+    numbers: np.ndarray[Any, Any], fractions: list[float], rng: np.random.Generator
 ) -> list[np.ndarray[Any, Any]]:
-    """The same with documents drawn at random; the longest is always left."""
-    groups = [np.flatnonzero(documents == number) for number in np.unique(documents)]
-    longest = groups.pop(max(range(len(groups)), key=lambda k: len(groups[k])))
-    queue = [longest, *(groups[k] for k in rng.permutation(len(groups)))]
+    """The same with groups drawn at random; the largest is always left."""
+    groups = [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
+    largest = groups.pop(max(range(len(groups)), key=lambda k: len(groups[k])))
+    queue = [largest, *(groups[k] for k in rng.permutation(len(groups)))]
     parts = []
     for number, fraction in enumerate(fractions):
-        part, size = queue.pop(), len(documents) * fraction
-        # One document at least for each set to come; one more as long as that comes nearer.
+        part, size = queue.pop(), len(numbers) * fraction
+        # One group at least for each set to come; one more as long as that comes nearer.
         while len(queue) > len(fractions) - number and 2 * (size - len(part)) > len(queue[-1]):
             part = np.concatenate([part, queue.pop()])
         parts.append(np.sort(part))

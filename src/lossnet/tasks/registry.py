@@ -1,83 +1,63 @@
-"""Tasks: what the commands must know of each kind of data. One module each, listed here.
+"""Tasks by name: those of this package, and those that other packages bring as entry points.
 
-A task is the ``TASK`` of its module, see :class:`~lossnet.tasks.task.Task`. The commands hold
-nothing that is true of one task alone.
+A package adds a task with an entry point of the group ``lossnet.tasks``, which names the instance
+of its :class:`~lossnet.tasks.task.Task`::
+
+    [project.entry-points."lossnet.tasks"]
+    ratings = "my_package.ratings:TASK"
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib
-from pathlib import Path
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from lossnet.errors import DataError, SettingError
+from lossnet.errors import DataError, SettingError, unknown
 from lossnet.tasks.task import Task
 
 #: A source is of the first task that recognises it.
-NAMES = ("sequence", "image", "multilabel")
+BUILT_IN = ("sequence", "image", "multilabel")
+GROUP = "lossnet.tasks"
+
+
+def names() -> list[str]:
+    """The name of every task."""
+    return [*_plugins(), *BUILT_IN]
 
 
 def task_named(name: str) -> Task:
     """The task of that name."""
-    task: Task = importlib.import_module(f"lossnet.tasks.{name}.task").TASK
-    return task
+    if name in BUILT_IN:
+        task: Task = importlib.import_module(f"lossnet.tasks.{name}.task").TASK
+        return task
+    if name not in (plugins := _plugins()):
+        raise unknown("task", name, names())
+    try:
+        found = plugins[name].load()
+    except Exception as error:
+        raise SettingError(
+            f"the task {name!r} ({plugins[name].value}) cannot be loaded: {error}"
+        ) from error
+    if not isinstance(found, Task) or found.name != name:
+        raise SettingError(f"{plugins[name].value} must be a lossnet Task named {name!r}")
+    return found
 
 
 def tasks() -> list[Task]:
     """Every task."""
-    return [task_named(name) for name in NAMES]
+    return [task_named(name) for name in names()]
 
 
-def add_task_options(
-    parser: argparse.ArgumentParser, command: str, *, choose: bool = False
-) -> None:
-    """The options of a command that belong to one task, and with ``choose`` also ``--task``."""
-    if choose:
-        parser.add_argument(
-            "--task", choices=sorted(NAMES), help="what DATA is, where its name does not tell"
-        )
-    owners: dict[str, tuple[str, str]] = {}
-    for task in tasks():
-        group = parser.add_argument_group(f"{task.name} data")
-        task.add_options(group, command)
-        for action in group._group_actions:
-            owners[action.dest] = (action.option_strings[0], task.name)
-    parser.set_defaults(task_options=owners)
-
-
-def task_of_data(args: argparse.Namespace) -> Task:
-    """The task that ``--task`` says or that DATA shows; options of another are an error."""
-    if args.task is not None:
-        task = task_named(args.task)
-    else:
-        found = [task for task in tasks() if task.recognises(args.data)]
-        if not found:
-            raise SettingError(
-                f"cannot tell the task of {args.data} from "
-                f"{'the names of its files' if Path(args.data).is_dir() else 'its name'}; "
-                f"add --task {' or --task '.join(sorted(NAMES))}"
-            )
-        task = found[0]
-    check_options(args, task, args.data)
-    return task
-
-
-def task_of_estimator(name: Any, folder: str | Path) -> Task:
+def task_of_estimator(name: Any, folder: object) -> Task:
     """The task whose estimator has that name."""
-    for task in tasks():
-        if task.estimator_name == name:
+    found = tasks()
+    for task in found:
+        if task.estimator_path.partition(":")[2] == name:
             return task
-    known = ", ".join(task.estimator_name for task in tasks())
-    raise DataError(f"{folder} holds the estimator {name}; the program knows {known}")
+    known = ", ".join(task.estimator_path.partition(":")[2] for task in found)
+    raise DataError(f"{folder} holds the estimator {name}, which is not one of {known}")
 
 
-def check_options(args: argparse.Namespace, task: Task, what: str) -> None:
-    """Refuse options that belong to another task than that of ``what``."""
-    for dest, (option, owner) in args.task_options.items():
-        value = getattr(args, dest)
-        if owner != task.name and value is not None and value is not False:
-            raise SettingError(
-                f"{option} is an option for the task {owner}, and {what} is of the task "
-                f"{task.name}: leave it out"
-            )
+def _plugins() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in BUILT_IN}

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from lossnet.checks import describe, is_plain
 from lossnet.errors import DataError, LossnetError, SettingError, unknown
-from lossnet.tasks.estimator import LossnetEstimator
+from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import (
     CONFIG,
     HISTORY,
@@ -30,7 +30,7 @@ from lossnet.tasks.model_folder import (
     write_model,
 )
 
-E = TypeVar("E", bound=LossnetEstimator)
+E = TypeVar("E", bound=StructuredEstimator)
 
 #: What damaged contents may raise before a check of ours finds them.
 _DAMAGE = (LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError)
@@ -39,7 +39,7 @@ _FACTS = {LABELS: "labels", VOCABULARY: "vocabulary"}
 _HISTORY = [{"phase": str, "epoch": int, "seconds": float}]
 
 
-def save(model: LossnetEstimator, path: str | Path, *, keep_energy: bool) -> Path:
+def save(model: StructuredEstimator, path: str | Path, *, keep_energy: bool) -> Path:
     """Write a fitted estimator's folder."""
     used = model._proposal().nets | model.method_.predict.nets
     kept = [name for name in sorted(model.nets_) if keep_energy or name in used]
@@ -68,7 +68,7 @@ def save(model: LossnetEstimator, path: str | Path, *, keep_energy: bool) -> Pat
     return write_model(path, config, contents)
 
 
-def _check_unchanged(model: LossnetEstimator, kept: list[str]) -> None:
+def _check_unchanged(model: StructuredEstimator, kept: list[str]) -> None:
     """Raise where the parameters, changed since ``fit``, no longer describe the fitted nets."""
     fresh = model._build_nets(kept) if model._assembled().nets == model.method_.nets else {}
     for name in kept:
@@ -130,7 +130,9 @@ def _check_finite(tensors: Mapping[str, Tensor]) -> None:
             raise DataError(f"{name} holds values that are not finite; train again")
 
 
-def _check_sizes(model: LossnetEstimator, nets: list[str], tensors: Mapping[str, Tensor]) -> None:
+def _check_sizes(
+    model: StructuredEstimator, nets: list[str], tensors: Mapping[str, Tensor]
+) -> None:
     """Raise, before any memory is taken, where the config's nets are not of the stored sizes."""
     if not model.method_.predict.nets <= set(nets) <= model.method_.nets:
         raise DataError(f"its nets are {nets}")

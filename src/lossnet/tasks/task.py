@@ -1,226 +1,205 @@
-"""What a task must provide for the commands to train, measure, describe and predict."""
+"""What a task is: one kind of output, how its data is read, measured, described and written.
+
+The estimators and the commands know a task through :class:`Task` alone. A module of a task is
+imported for every ``--help``: it imports what is heavy where it is used.
+"""
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from lossnet.errors import SettingError
+from lossnet.plain_text import counted, joined_columns, metrics_table
 
 if TYPE_CHECKING:
-    from lossnet.tasks.estimator import LossnetEstimator
+    from lossnet.tasks.estimator import StructuredEstimator
+    from lossnet.tasks.parts import Data, Parts
 
-D = TypeVar("D")
+T = TypeVar("T")
 
 #: The metrics of one part, in groups: at the model's threshold and at 0.5, or by type of span.
 Measured = dict[str, dict[str, float]]
-
-
-class Parts(Protocol):
-    """The parts of a data set."""
-
-    @property
-    def train(self) -> Any:
-        """What to train on."""
-
-    @property
-    def validation(self) -> Any:
-        """What to validate on, or None."""
-
-    @property
-    def test(self) -> Any:
-        """What to test on, or None."""
-
-    @property
-    def name(self) -> str:
-        """The data set's name."""
-
-    def parts(self) -> Iterator[tuple[str, Any]]:
-        """The parts there are, each with its name."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Data for a trained model.
-
-    Args:
-        data: what the task's ``measure`` or ``predict`` takes.
-        count: how many rows.
-        split: which part they are, or ``"all"``.
-        notes: what a user should know of them.
-    """
-
-    data: Any
-    count: int
-    split: str
-    notes: list[str]
+#: What a trained model knows of its data: ``data.json`` of its folder, or what the model tells.
+Known = Mapping[str, Any]
 
 
 class Judged(NamedTuple):
     """A trained model and the data it is evaluated on."""
 
     model: Any
-    rows: Rows
+    data: Any
 
 
-def part_of(parts: Iterable[tuple[str, D]], split: str, source: str, unit: str) -> D:
-    """One part of the data; an error that tells those there are."""
-    found = dict(parts)
-    if split not in found:
-        have = ", ".join(found)
-        raise SettingError(f"{source} has no {split} part; it has {have} (--split all: all {unit})")
-    return found[split]
+class Task:
+    """One kind of output; a subclass says what is particular to it.
 
-
-def trained_on(
-    unit: str, split: str, *, same: bool, given: bool, part: bool, divided: bool
-) -> list[str]:
-    """A note where a model is evaluated on what it was trained on.
-
-    Args:
-        unit: what an example is called, in the plural.
-        split: which part of the data is evaluated.
-        same: whether what is evaluated has the checksum of the training part.
-        given: whether training was given this data.
-        part: whether the training part of the data has that checksum.
-        divided: whether the data has no parts of its own.
+    A task must give the class attributes without a default, and :meth:`read`; the rest has
+    defaults that serve any estimator with ``predict`` and ``score``.
     """
-    # Given to training, and what is its training part now was not: then all of it may have been.
-    unclear = given and divided and not part
-    if same or (given and split == "train"):
-        which = "these"
-    elif unclear or ((given or part) and split == "all"):
-        which = "some of these"
-    else:
+
+    #: What ``--task`` calls it.
+    name: str
+    #: What one example is called, in the plural.
+    unit: str = "rows"
+    #: What the truth is called, in the plural.
+    labels: str = "labels"
+    #: Where its estimator is: ``"package.module:Class"``.
+    estimator_path: str
+    #: The estimator's default method, for ``--help``.
+    default_method: str
+    #: Suffixes of files that predictions can be written to; "" stands for a folder. JSON lines
+    #: also go to the terminal.
+    outputs: tuple[str, ...] = (".jsonl",)
+    #: Parameters of the estimator that a config file or ``--set`` cannot hold.
+    not_in_files: frozenset[str] = frozenset()
+    #: The form of what :meth:`facts` gives, see :func:`lossnet.tasks.model_folder.check_form`.
+    facts_form: Mapping[str, Any] = {}
+    #: How the columns of a comparison were measured, in words; may be empty.
+    measured_how: str = ""
+
+    @property
+    def estimator(self) -> type[StructuredEstimator]:
+        """The estimator's class."""
+        module, _, name = self.estimator_path.partition(":")
+        found: type[StructuredEstimator] = getattr(importlib.import_module(module), name)
+        return found
+
+    # Options ---------------------------------------------------------------------------------
+
+    def add_options(self, group: Any, command: str) -> None:
+        """Add the options of a command that this task alone has; their defaults are None or False.
+
+        An option of the same name may belong to several tasks.
+        """
+
+    def parameters(self, args: argparse.Namespace) -> dict[str, Any]:
+        """The estimator's parameters that the task's own options set."""
+        return {}
+
+    # Data ------------------------------------------------------------------------------------
+
+    def recognises(self, source: str) -> bool:
+        """Whether DATA is of this task, as far as names tell."""
+        return False
+
+    def read(
+        self,
+        source: str,
+        args: argparse.Namespace,
+        *,
+        known: Known | None = None,
+        labelled: bool = True,
+    ) -> dict[str, Data]:
+        """The parts of a data set by name (train, validation, test); undivided data as ``""``.
+
+        To train, evaluate and predict alike.
+
+        Args:
+            source: a file, a folder or a built-in name.
+            args: the command's options.
+            known: what :meth:`facts` gave of the training data; columns are matched to it.
+            labelled: whether labels are needed; otherwise they may be absent and are not checked.
+        """
+        raise NotImplementedError
+
+    def facts(self, data: Data, args: argparse.Namespace) -> dict[str, Any]:
+        """What :meth:`read` must know of the training data to read other data alike, as JSON."""
+        return {}
+
+    def known(self, model: Any) -> Known:
+        """The same of a model that was saved without it, as far as the model tells."""
+        return {}
+
+    def sizes(self, parts: Parts[Any]) -> str:
+        """Counts of a data set, for one line."""
+        return ", ".join(f"{len(data):,} {part}" for part, data in parts.items()) + f" {self.unit}"
+
+    def notes(self, parts: Parts[Any], args: argparse.Namespace) -> list[str]:
+        """What a user should know of the data before training."""
+        return list(dict.fromkeys(note for _, data in parts.items() for note in data.notes))
+
+    def evaluation_notes(self, data: Any, args: argparse.Namespace, known: Known) -> list[str]:
+        """What a user should know of the data to evaluate on, besides its own notes."""
         return []
-    return [f"the model was trained on {which} {unit}: the metrics say little about new ones"]
+
+    def describe(self, data: Data, parts: Mapping[str, Data], args: argparse.Namespace) -> str:
+        """What ``describe`` prints of all data and of its parts."""
+        return f"{data.name}: {counted(len(data), self.unit.removesuffix('s'))}"
+
+    # Metrics ---------------------------------------------------------------------------------
+
+    def measure(self, model: Any, data: Any, args: argparse.Namespace | None = None) -> Measured:
+        """Every metric on labelled data; ``args`` as ``evaluate`` has it."""
+        return {"all": {str(model.metric): float(model.score(data))}}
+
+    def flat(self, measured: Measured) -> dict[str, float]:
+        """The metrics in one mapping, for the results store."""
+        return {name: value for values in measured.values() for name, value in values.items()}
+
+    def table(self, report: Mapping[str, Measured]) -> str:
+        """The metrics of several parts, or of one called ``""``, for a terminal."""
+        return metrics_table(joined_columns(report))
+
+    def compared(self, parts: Parts[Any]) -> Sequence[str]:
+        """The columns of a comparison, among the names that :meth:`flat` gives, and seconds."""
+        raise NotImplementedError
+
+    def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
+        """What stands next to the metrics in JSON."""
+        return {}
+
+    def model_text(self, model: Any, args: argparse.Namespace | None = None) -> str:
+        """The same in words; may be empty."""
+        return ""
+
+    def check_evaluation(self, models: Mapping[str, Any], args: argparse.Namespace) -> None:
+        """Raise before anything is measured where ``evaluate``'s options do not suit the models."""
+
+    def draw(self, judged: Mapping[str, Judged], args: argparse.Namespace) -> list[str]:
+        """Draw what ``evaluate``'s options ask for; one line to print for each picture."""
+        return []
+
+    # Predictions -----------------------------------------------------------------------------
+
+    def write(self, model: Any, data: Any, args: argparse.Namespace) -> None:
+        """Write the predictions to ``args.out``, atomically, or to the terminal.
+
+        The suffix of ``args.out`` is one of ``outputs``, or it is None: see :func:`emit`. A folder
+        to write to is new or empty: see :func:`lossnet.files.write_folder`.
+        """
+        lines = enumerate(self.json_rows(model, data, proba=args.proba))
+        emit(
+            (json.dumps({"row": k, **row}, ensure_ascii=False) + "\n" for k, row in lines), args.out
+        )
+
+    def json_rows(self, model: Any, data: Any, *, proba: bool) -> Iterator[dict[str, Any]]:
+        """The predictions, one JSON object each."""
+        for row in model.predict(data):
+            yield {"prediction": row.tolist() if hasattr(row, "tolist") else row}
+
+    def count(self, data: Any) -> int:
+        """How many predictions the data gets."""
+        return len(data)
 
 
-def same_source(one: str | None, other: str) -> bool:
-    """Whether two names of data are of the same file, folder or built-in data set."""
-    if one is None or one == other:
-        return one == other
-    return Path(one).expanduser().resolve() == Path(other).expanduser().resolve()
-
-
-def in_order(args: argparse.Namespace, key: Any, read: Callable[[], D]) -> D:
+def once(args: argparse.Namespace, key: Any, read: Callable[[], T]) -> T:
     """What ``read`` gives; several models of one command share what is read under a key."""
     cache: dict[Any, Any] = args.__dict__.setdefault("already_read", {})
     if key not in cache:
         cache[key] = read()
-    found: D = cache[key]
+    found: T = cache[key]
     return found
 
 
 def emit(lines: Iterable[str], out: str | None) -> None:
-    """Write text to a file, whole or not at all, or where ``out`` is None to the terminal."""
+    """Write text to a file, atomically, or where ``out`` is None to the terminal."""
     from lossnet.files import write_text
 
     if out is None:
         sys.stdout.writelines(lines)
     else:
         write_text(out, "".join(lines))
-
-
-class Task(Protocol):
-    """One kind of data and its estimator, as the commands see them.
-
-    A module of a task is imported for every ``--help``: it imports what is heavy where it is used.
-    """
-
-    #: What ``--task`` calls it.
-    name: str
-    #: What one example is called, in the plural.
-    unit: str
-    #: The name of its estimator's class, as a model folder has it.
-    estimator_name: str
-    #: The estimator's default method, for ``--help``.
-    default_method: str
-    #: Endings of files that predictions go to. If the first is ``.jsonl`` they may also go to the
-    #: terminal; if it is empty, to a folder.
-    outputs: tuple[str, ...]
-    #: Parameters of the estimator that a config file or ``--set`` cannot hold.
-    not_in_files: frozenset[str]
-
-    def add_options(self, group: Any, command: str) -> None:
-        """Add the options of a command that this task alone has; not given, they are None/False."""
-
-    def parameters(self, args: argparse.Namespace) -> dict[str, Any]:
-        """The estimator's parameters that the task's own options say."""
-
-    def recognises(self, source: str) -> bool:
-        """Whether DATA is of this task, as far as names tell."""
-
-    def estimator(self) -> type[LossnetEstimator]:
-        """The estimator's class."""
-
-    def load_parts(self, args: argparse.Namespace) -> Parts:
-        """The parts to train, validate and test on; ``args`` as ``train`` or ``compare`` has it."""
-
-    def load_spare(self, args: argparse.Namespace, splits: Parts) -> Rows:
-        """What ``--unlabelled`` names, in the columns of the training part."""
-
-    def count(self, data: Any) -> int:
-        """How many examples a part has."""
-
-    def sizes(self, splits: Parts) -> str:
-        """Counts of a data set, for one line."""
-
-    def notes(self, splits: Parts, args: argparse.Namespace) -> list[str]:
-        """What a user should know of the data before training."""
-
-    def fit(self, model: Any, splits: Parts, **options: Any) -> None:
-        """Train on the training part, with the validation part where there is one."""
-
-    def measure(self, model: Any, data: Any, args: argparse.Namespace | None = None) -> Measured:
-        """Every metric on a part or on ``Rows.data``; ``args`` as ``evaluate`` has it."""
-
-    def flat(self, measured: Measured) -> dict[str, float]:
-        """The metrics in one mapping, for the results store."""
-
-    def table(self, report: Mapping[str, Measured]) -> str:
-        """The metrics of several parts, or of one called ``""``, for a terminal."""
-
-    def compared(self, splits: Parts) -> Sequence[str]:
-        """The columns of a comparison, of the names that :meth:`flat` gives."""
-
-    def measured_how(self) -> str:
-        """How the columns of a comparison were measured, in words; may be empty."""
-
-    def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
-        """What stands beside the metrics in JSON."""
-
-    def model_text(self, model: Any, args: argparse.Namespace | None = None) -> str:
-        """The same in words; may be empty."""
-
-    def data_facts(self, splits: Parts, args: argparse.Namespace) -> dict[str, Any]:
-        """What a model folder must know of its data beside counts and checksum."""
-
-    def known(self, model: Any, facts: Mapping[str, Any] | None) -> Any:
-        """What a model knows of its data: from a model folder's ``data.json``, or None of it."""
-
-    def load_labelled(self, args: argparse.Namespace, known: Any) -> Rows:
-        """The data to evaluate on; ``args`` as ``evaluate`` has it."""
-
-    def load_unlabelled(self, args: argparse.Namespace, known: Any) -> Rows:
-        """The data to predict, whether or not it is labelled; ``args`` as ``predict`` has it."""
-
-    def check_evaluation(self, models: Mapping[str, Any], args: argparse.Namespace) -> None:
-        """Raise before anything is measured where ``evaluate``'s options do not suit the models."""
-
-    def draw(self, judged: Mapping[str, Judged], args: argparse.Namespace) -> list[str]:
-        """Draw what ``evaluate``'s options ask for, of several models; one line each to print."""
-
-    def predict(self, model: Any, known: Any, rows: Rows, args: argparse.Namespace) -> None:
-        """Write the predictions to ``args.out``, whole or not at all, or to the terminal.
-
-        The ending of ``args.out`` is one of ``outputs``, or it is None: see :func:`emit`. A folder
-        to write to is new or empty: see :func:`lossnet.files.write_folder`.
-        """
-
-    def describe(self, args: argparse.Namespace) -> str:
-        """What ``describe`` prints."""

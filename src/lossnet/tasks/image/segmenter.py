@@ -20,7 +20,7 @@ from lossnet.method import Method
 from lossnet.needs import LOCAL
 from lossnet.proposals import Proposal
 from lossnet.spaces import Binary, Categorical, Space
-from lossnet.tasks.estimator import LossnetEstimator
+from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.image.crops import FixedCrops, RandomCrops, corners
 from lossnet.tasks.image.folders import load_images
 from lossnet.tasks.image.images import ImageData
@@ -49,7 +49,7 @@ from lossnet.training.predict import predict_path
 _CHUNK = 64
 
 
-class ImageSegmenter(LossnetEstimator):
+class ImageSegmenter(StructuredEstimator):
     """A convolutional network that gives every pixel a class, trained with a learned loss.
 
     With two classes an output is a :class:`~lossnet.Binary` mask ``(H, W)``, with more a
@@ -163,7 +163,7 @@ class ImageSegmenter(LossnetEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    provides = LossnetEstimator.provides | LOCAL
+    provides = StructuredEstimator.provides | LOCAL
 
     classes_: list[str]
     channels_: int

@@ -30,7 +30,7 @@ from lossnet.method import Method
 from lossnet.nets import LabelMLP
 from lossnet.proposals import GBI, NetOutput, Proposal
 from lossnet.spaces import Binary, Space
-from lossnet.tasks.estimator import LossnetEstimator
+from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, LABELS, check_form
 from lossnet.tasks.multilabel.choose_threshold import (
     check_metric,
@@ -65,7 +65,7 @@ EXPECTED_FAILED_CHECKS: dict[str, str] = {
 }
 
 
-class MultiLabelClassifier(ClassifierMixin, LossnetEstimator):
+class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
     """A feed-forward network for many labels at once, trained with a learned loss.
 
     Args:

@@ -25,7 +25,7 @@ from lossnet.nets import Tagger, TokenFeatures
 from lossnet.proposals import Proposal
 from lossnet.recipes import defaults
 from lossnet.spaces import Categorical, Space
-from lossnet.tasks.estimator import LossnetEstimator
+from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, LABELS, VOCABULARY, check_form
 from lossnet.tasks.parts import cut_rows
 from lossnet.tasks.sequence.batches import SentenceSource
@@ -60,7 +60,7 @@ TAGGING_DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-class SequenceTagger(LossnetEstimator):
+class SequenceTagger(StructuredEstimator):
     """A BiLSTM tagger trained with a learned loss.
 
     Args:
@@ -178,7 +178,7 @@ class SequenceTagger(LossnetEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    provides = LossnetEstimator.provides | REWARD | EXACT
+    provides = StructuredEstimator.provides | REWARD | EXACT
 
     coder_: TokenCoder
     tags_: list[str]

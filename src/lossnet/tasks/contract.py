@@ -1,0 +1,221 @@
+"""What a task's estimator must say of itself, and its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from torch import Tensor, nn
+
+from lossnet.checks import (
+    check_device,
+    check_int,
+    check_method,
+    check_params,
+    check_share,
+)
+from lossnet.method import Method
+from lossnet.needs import EXACT, LOCAL, TARGET, UNLABELLED
+from lossnet.parameters import plain, with_value
+from lossnet.proposals import GBI, Proposal
+from lossnet.recipes import build, parameters
+from lossnet.spaces import Space
+from lossnet.tasks.method_checks import check_needs, refinement
+from lossnet.tasks.parts import cut_rows
+from lossnet.training import (
+    Source,
+)
+
+
+class TaskEstimator(BaseEstimator):
+    """The contract between a task's estimator and the template that runs it.
+
+    A subclass stores its parameters in ``__init__``, those below among them, and implements the
+    methods under "The task". They speak of the task's own data class, see
+    :class:`~lossnet.tasks.parts.Data`, and of *outputs*, what the nets give for it.
+    """
+
+    #: What a method may need of this task: see :mod:`lossnet.needs`.
+    provides: ClassVar[frozenset[str]] = TARGET | UNLABELLED
+
+    method: str | Method
+    method_params: dict[str, Any] | None
+    metric: Any
+    validation_fraction: float
+    batch_size: int
+    max_epochs: int
+    patience: int
+    refine: str | Proposal | None
+    device: str
+    random_state: int | np.random.RandomState | None
+    verbose: int
+
+    method_: Method
+    nets_: dict[str, nn.Module]
+    history_: list[dict[str, Any]]
+    refine_steps_: int | None
+    refined_as_: Any
+
+    # The task --------------------------------------------------------------------------------
+
+    def _check_own_settings(self, method: Method) -> None:
+        """Raise on parameters of the task that cannot work, before any data is looked at."""
+
+    def _task_defaults(self) -> dict[str, Any]:
+        """Parameters in which the task overrides the named recipe's defaults."""
+        return {}
+
+    def _filled_in(self, method: Method) -> dict[str, Any]:
+        """The parameters whose None leaves the choice to the method or to another parameter."""
+        return {}
+
+    def _data(self, inputs: Any, targets: Any = None) -> Any:
+        """What users pass, as the task's data; once fitted, in the columns of training."""
+        raise NotImplementedError
+
+    def _learn_classes(self, data: Any, reward: Any) -> None:
+        """Set what other data is checked against: classes and columns of the training data."""
+
+    def _learn(self, data: Any, validation: Any, unlabelled: Any, seed: int) -> None:
+        """Set what turns data into numbers: scales, vocabularies, from the rows trained on."""
+
+    def _check_fits(self, data: Any, what: str | None = None) -> Any:
+        """The data, or an error that calls it ``what`` where the model cannot take it."""
+        return data
+
+    def _cut(self, data: Any, fraction: float, seed: int) -> Iterable[Any]:
+        """Rows to train on, and rows to hold out for validation."""
+        return cut_rows(len(data), [fraction], seed, data.groups)
+
+    def _source(self, data: Any, *, training: bool = False, reward: Any = None) -> Source:
+        """Batches of the data; with ``training`` as the nets learn from them."""
+        raise NotImplementedError
+
+    def _output(self) -> tuple[tuple[int, ...], Space]:
+        """The shape of one output, as far as nets depend on it, and what an output is."""
+        raise NotImplementedError
+
+    def _make_net(self, name: str) -> nn.Module:
+        """A new net of the fitted sizes, one that is not derived from another."""
+        raise NotImplementedError
+
+    def _outputs(self, by: Proposal, data: Any, *, validating: bool = False) -> Any:
+        """What the nets give for every row, by a proposal."""
+        raise NotImplementedError
+
+    def _path(self, descent: GBI, data: Any) -> Any:
+        """The same after 0, 1, ... steps of a descent on the energy."""
+        raise NotImplementedError
+
+    def _decode(self, outputs: Any) -> Any:
+        """Predictions as users have them, from outputs."""
+        raise NotImplementedError
+
+    def _measure(self, data: Any, outputs: Any) -> float:
+        """The metric of outputs against the truth."""
+        raise NotImplementedError
+
+    def _metric_name(self) -> str:
+        """What progress calls the validation metric; an error where it is unknown."""
+        return str(self.metric)
+
+    def _finish(self, validation: Any) -> None:
+        """Choose what is left to choose on validation data (or None) after training."""
+
+    def _prepared(self) -> tuple[Method, Mapping[str, nn.Module]]:
+        """What the training loop runs and on which nets: ``method_`` and ``nets_``, or more."""
+        return self.method_, self.nets_
+
+    def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Tensors and readable facts that a model folder holds in addition to the nets."""
+        raise NotImplementedError
+
+    def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        """Restore what :meth:`_pack` gave."""
+        raise NotImplementedError
+
+    # Parameters ------------------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of the estimator; with ``deep`` the method's own as ``method__name``.
+
+        Those of its parts are ``method__part__name``.
+        """
+        params: dict[str, Any] = super().get_params(deep=False)
+        if deep and isinstance(self.method_params, Mapping):
+            params |= dict(_joined("method", self.method_params))
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``method__name=value`` sets one of the method's own.
+
+        ``method__energy_optimiser__lr=1e-3`` sets one of a part, at any depth.
+        """
+        own = {key: value for key, value in params.items() if not key.startswith("method__")}
+        super().set_params(**own)
+        # A part before its own parameters.
+        for key in sorted(params.keys() - own.keys(), key=len):
+            check_params(self.method_params)
+            path = key.removeprefix("method__").split("__")
+            self.method_params = with_value(self.method_params or {}, path, params[key])
+        return self
+
+    def resolved_method_params(self) -> dict[str, Any]:
+        """Every parameter of the named method as ``fit`` takes it, in a form for JSON.
+
+        The recipe's defaults, changed by those of this task and then by ``method_params``; a part
+        is a dict of its ``kind`` and its parameters. ``method_params`` takes all of it back. A
+        :class:`~lossnet.Method` of your own has none.
+        """
+        if not isinstance(self.method, str):
+            return {}
+        found = parameters(self.method, self._task_defaults(), self.method_params)
+        return dict(plain(found))
+
+    def resolved_params(self) -> dict[str, Any]:
+        """Every parameter as ``fit`` takes it: what a default, the task or the method decides too.
+
+        A model folder stores these, so that a changed default changes no stored model.
+        """
+        params = self.get_params(deep=False) | self._filled_in(self._assembled())
+        return params | {"method_params": self.resolved_method_params() or None}
+
+    def _assembled(self) -> Method:
+        check_method(self.method, self.method_params)
+        if isinstance(self.method, Method):
+            return self.method
+        return build(self.method, self._task_defaults(), self.method_params)
+
+    def _check_settings(self) -> Method:
+        """Raise on parameters that cannot work, before any data is looked at; the method."""
+        method = self._assembled()
+        # An energy of the user's own may have what no other has.
+        own = LOCAL | EXACT if callable(getattr(self, "energy_net", None)) else frozenset()
+        check_needs(method, self.provides | own, type(self))
+        for name in ("batch_size", "max_epochs", "patience"):
+            check_int(name, getattr(self, name))
+        check_share("validation_fraction", self.validation_fraction)
+        self._metric_name()
+        check_device(self.device)
+        refinement(self.refine, method, method.nets)
+        self._check_own_settings(method)
+        return method
+
+    def _factory_of(self, net: str) -> str:
+        """The parameter that may hold a user's own function for a net."""
+        return "energy_net" if net == "energy" else "task_net"
+
+    def _own_factory(self, net: str) -> Callable[..., nn.Module] | None:
+        """The user's own function for a net, None where there is none."""
+        made = getattr(self, self._factory_of(net), None)
+        return made if callable(made) else None
+
+
+def _joined(prefix: str, params: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Every value of nested mappings, and the mappings too, by names joined with ``__``."""
+    for key, value in params.items():
+        yield f"{prefix}__{key}", value
+        if isinstance(value, Mapping):
+            yield from _joined(f"{prefix}__{key}", value)

@@ -1,0 +1,82 @@
+"""Whether a method and a task fit together, and whether a fit is given what its method needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lossnet.checks import check_choice
+from lossnet.errors import SettingError
+from lossnet.method import Method
+from lossnet.needs import REWARD, TARGET, UNLABELLED
+from lossnet.proposals import GBI, NetOutput, Proposal, Random, Samples
+from lossnet.recipes import methods_needing
+
+#: Where ``refine`` starts from, by name.
+REFINEMENTS: dict[str, Proposal] = {
+    "net": GBI(20, 0.05, start=NetOutput()),
+    "samples": GBI(20, 0.05, start=Samples(10)),
+    "random": GBI(20, 0.1, start=Random(3)),
+}
+
+
+def check_needs(method: Method, provides: frozenset[str], estimator: type) -> None:
+    """Raise where the method needs what an estimator does not provide."""
+    if not (missing := method.needs - provides):
+        return
+    others = [
+        kind.__name__
+        for kind in estimator.__bases__[-1].__subclasses__()
+        if method.needs <= kind.provides and kind is not estimator
+    ]
+    raise SettingError(
+        f"the method {method.name!r} needs {' and '.join(sorted(missing))}, which "
+        f"{estimator.__name__} does not provide; use another method, or a task that does: "
+        f"{', '.join(others) or 'none is known'}"
+    )
+
+
+def check_given(method: Method, *, unlabelled: bool, reward: bool) -> None:
+    """Raise where unlabelled rows or a reward are missing, or of no use to the method."""
+    judged, wanted = method.needs >= REWARD, method.needs >= UNLABELLED
+    if judged and not reward:
+        raise SettingError(
+            f"the method {method.name!r} judges outputs on unlabelled rows by a reward; pass one: "
+            "fit(..., unlabelled=..., reward=function)"
+        )
+    if reward and not judged:
+        raise SettingError(
+            f"the method {method.name!r} as configured has no use for a reward; leave it out, or "
+            f"use a method that needs one: {', '.join(methods_needing('reward'))}"
+        )
+    if wanted and not unlabelled:
+        raise SettingError(
+            f"the method {method.name!r} as configured trains on unlabelled rows; pass them: "
+            "fit(..., unlabelled=...), or --unlabelled DATA on the command line"
+        )
+    if unlabelled and not wanted:
+        raise SettingError(
+            f"the method {method.name!r} as configured has no use for unlabelled rows; leave them "
+            "out, or use a method or a parameter that trains on them"
+        )
+
+
+def refinement(refine: Any, method: Method, nets: Any) -> Proposal | None:
+    """The proposal that ``refine`` stands for; None predicts as the method does."""
+    if refine is None:
+        return None
+    proposal = refine
+    if isinstance(refine, str):
+        check_choice("refine", refine, REFINEMENTS)
+        proposal = REFINEMENTS[refine]
+    elif not isinstance(getattr(refine, "nets", None), frozenset):
+        names = ", ".join(map(repr, REFINEMENTS))
+        raise SettingError(f"refine must be {names}, a GBI or None, got {refine!r}")
+    if proposal.needs >= TARGET:
+        raise SettingError("refine needs the truth, which predictions lack: drop its cost")
+    if missing := proposal.nets - set(nets):
+        raise SettingError(
+            f"refine needs the net {sorted(missing)[0]!r}, which {method.name!r} does not train or "
+            "which was not kept; use a method with a loss-net, or refine=None"
+        )
+    found: Proposal = proposal
+    return found
