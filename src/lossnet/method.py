@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from lossnet.errors import SettingError, unknown
@@ -183,19 +183,6 @@ class Method:
                 "which is trained to differ from the truth; predict with the test-time net"
             )
         self._check_nets()
-
-    def with_plateau(self, epochs: int) -> Method:
-        """The same, learning rates that are halved on a plateau waiting so many epochs for it."""
-        phases = []
-        for phase in self.phases:
-            updates = tuple(
-                replace(update, optimiser=replace(update.optimiser, plateau=epochs))
-                if update.optimiser.plateau is not None
-                else update
-                for update in phase.updates
-            )
-            phases.append(replace(phase, updates=updates))
-        return replace(self, phases=tuple(phases))
 
     def _check_nets(self) -> None:
         trained = frozenset().union(*(phase.trained | {*phase.copies} for phase in self.phases))

@@ -33,12 +33,13 @@ def test_one_method_with_its_parameters(lossnet: Run, name: str) -> None:
 
 def test_defaults_that_a_task_sets_otherwise(lossnet: Run) -> None:
     lines = lossnet("methods", "infnet-plus").out.splitlines()
-    (own,) = [line for line in lines if line.startswith("for ")]
+    (own,) = [line for line in lines if line.startswith("for sequence")]
     assert own == (
         "for sequence data: energy_weight 0.3, augmented_xent_weight 0.0, energy_optimiser.lr 0.001"
     )
     assert "for image data: cost pixel-iou, " in lossnet("methods", "alen").out
-    assert "for " not in lossnet("methods", "cross-entropy").out.split("(--set")[1]
+    plain = lossnet("methods", "cross-entropy").out.split("(--set")[1]
+    assert plain.splitlines()[-1] == "for image data: task_optimiser.plateau 15"
 
 
 def test_describe(lossnet: Run, tmp_path: Path) -> None:

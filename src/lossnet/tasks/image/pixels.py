@@ -14,6 +14,7 @@ from lossnet.checks import check_choice, check_int
 from lossnet.energies import ConvolutionalCritic, Energy, ScoreMap
 from lossnet.errors import DataError, SettingError
 from lossnet.nets import FCN, UNet
+from lossnet.parameters import with_value
 from lossnet.recipes import defaults
 from lossnet.tasks.image.images import ImageData
 from lossnet.tasks.standardiser import Standardiser
@@ -52,13 +53,17 @@ PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-def pixel_defaults(method: str, energy_net: Any) -> dict[str, Any]:
-    """Overrides of a recipe's defaults for pixels: soft IoU, and the above."""
+def pixel_defaults(method: str, energy_net: Any, plateau: int | None) -> dict[str, Any]:
+    """Overrides of a recipe's defaults for pixels: soft IoU, the above, and another plateau."""
     recipe = defaults(method)
     found: dict[str, Any] = {"cost": "pixel-iou"} if recipe.get("cost") == "f1" else {}
     if "local" in recipe:
         found["local"] = energy_for(energy_net, method) in MAPS
-    return found | PIXEL_DEFAULTS.get(method, {})
+    found |= PIXEL_DEFAULTS.get(method, {})
+    for key, part in recipe.items():
+        if plateau is not None and getattr(part, "plateau", None) is not None:
+            found = with_value(found, [key, "plateau"], plateau)
+    return found
 
 
 def _unet(channels: int, outputs: int, *, width: int, dropout: float) -> UNet:

@@ -174,14 +174,9 @@ class ImageSegmenter(StructuredEstimator):
     # Settings --------------------------------------------------------------------------------
 
     def _task_defaults(self) -> dict[str, Any]:
-        return pixel_defaults(str(self.method), self.energy_net)
-
-    def _assembled(self) -> Method:
-        method = super()._assembled()
-        if self.plateau is None:
-            return method
-        check_int("plateau", self.plateau)
-        return method.with_plateau(self.plateau) if isinstance(self.method, str) else method
+        if self.plateau is not None:
+            check_int("plateau", self.plateau)
+        return pixel_defaults(str(self.method), self.energy_net, self.plateau)
 
     def _metric_name(self) -> str:
         check_choice("metric", self.metric, IMAGE_METRICS)
