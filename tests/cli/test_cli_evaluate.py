@@ -205,10 +205,10 @@ def test_models_beside_each_other(
 ) -> None:
     other = tmp_path / "other"
     assert lossnet("train", trained_on, "--out", other, "--seed", "1", *SMALL).code == 0
-    beside = ["--beside", other]
+    beside = ["--compare-with", other]
     found = json.loads(lossnet("evaluate", model, trained_on, *beside, "--json").out)
     assert found["split"] == "test"
-    for folder, metrics in ((model, found["metrics"]), (other, found["beside"]["other"])):
+    for folder, metrics in ((model, found["metrics"]), (other, found["compared_with"]["other"])):
         assert (
             metrics == json.loads(lossnet("evaluate", folder, trained_on, "--json").out)["metrics"]
         )

@@ -165,13 +165,13 @@ def test_draws(lossnet: Run, segmenter: Path, pictures: Path, tmp_path: Path) ->
     other = tmp_path / "plain"
     assert lossnet("train", pictures, "--out", other, *SMALL_IMAGES).code == 0
     wide = tmp_path / "wide.png"
-    beside = ["--beside", segmenter, "--picture", wide]
+    beside = ["--compare-with", segmenter, "--picture", wide]
     result = lossnet("evaluate", other, pictures, *beside, "--frames", frames)
     assert result.out.splitlines()[1].split() == ["metric", "plain", "alen"]
     assert image.open(wide).width > image.open(grid).width
     found = lossnet("evaluate", other, pictures, *beside, "--json")
     own = json.loads(lossnet("evaluate", segmenter, pictures, "--json").out)["metrics"]
-    assert json.loads(found.out)["beside"] == {"alen": own}
+    assert json.loads(found.out)["compared_with"] == {"alen": own}
     assert found.err == f"picture: {wide}\n"
     message = one_line(lossnet("evaluate", other, pictures, "--frames", frames))
     assert "cross-entropy predicts without one; train with --set refine=net" in message
@@ -182,17 +182,17 @@ def test_draws(lossnet: Run, segmenter: Path, pictures: Path, tmp_path: Path) ->
 def test_beside_must_be_of_the_same_task(
     lossnet: Run, segmenter: Path, tagger: Path, pictures: Path
 ) -> None:
-    message = one_line(lossnet("evaluate", segmenter, pictures, "--beside", tagger))
-    assert f"--beside {tagger} is of the task sequence" in message
-    message = one_line(lossnet("evaluate", segmenter, pictures, "--beside", segmenter))
+    message = one_line(lossnet("evaluate", segmenter, pictures, "--compare-with", tagger))
+    assert f"--compare-with {tagger} is of the task sequence" in message
+    message = one_line(lossnet("evaluate", segmenter, pictures, "--compare-with", segmenter))
     assert "names a model twice" in message
 
 
 def test_beside_must_have_as_many_classes(lossnet: Run, segmenter: Path, tmp_path: Path) -> None:
     data, other = write_pairs(tmp_path / "discs", classes=3), tmp_path / "three"
     assert lossnet("train", data, "--out", other, *SMALL_IMAGES).code == 0
-    message = one_line(lossnet("evaluate", other, data, "--beside", segmenter))
-    assert "alen has 2 classes and three 3: evaluate them apart" in message
+    message = one_line(lossnet("evaluate", other, data, "--compare-with", segmenter))
+    assert "alen has 2 classes and three 3: evaluate them separately" in message
     # What training was given is recognised, and told where its test part no longer is.
     assert lossnet("evaluate", other, data).out.startswith(f"{data}: the test part's 4 images")
     (data / "images" / "p00.png").unlink()

@@ -74,7 +74,7 @@ def test_every_file_is_opened_once(lossnet: Run, tmp_path: Path, opened: Any, ki
     data, model = write(tmp_path / "data"), tmp_path / "model"
     assert lossnet("train", data, "--out", model, *settings).code == 0
     shutil.copytree(model, tmp_path / "other")
-    for more in ([], ["--beside", tmp_path / "other"]):
+    for more in ([], ["--compare-with", tmp_path / "other"]):
         opened.clear()
         result = lossnet("evaluate", model, data, *more)
         assert result.code == 0, result.err

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lossnet.cli.parser import add_data, add_settings, names
+from lossnet.cli.parser import add_data, add_settings
 from lossnet.cli.task_options import add_task_options, task_of_data
 from lossnet.errors import SettingError
+from lossnet.tasks.options import names
 
 if TYPE_CHECKING:
     from lossnet.cli.settings import Settings
@@ -140,6 +141,7 @@ def _stored_or_trained(
         configuration=described,
         data_checksum=checksum,
     ):
+        settings.task.check_parts(model, splits)
         model.fit(splits.train, validation_data=splits.validation)
         report = measure_parts(settings.task, model, splits)
         command = shlex.join(["lossnet", *args.command_line])

@@ -12,9 +12,9 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING
 
-from lossnet.cli.parser import whole_number
 from lossnet.cli.terminal import tell
 from lossnet.errors import SettingError
+from lossnet.tasks.options import non_negative
 
 if TYPE_CHECKING:
     from lossnet.demo import Outcome
@@ -32,11 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("--out", default="demo", metavar="FOLDER", help="(default: demo)")
     parser.add_argument(
-        "--seeds", type=whole_number, default=3, metavar="N", help="how many seeds (default: 3)"
+        "--seeds", type=non_negative, default=3, metavar="N", help="how many seeds (default: 3)"
     )
     parser.add_argument(
         "--first-seed",
-        type=whole_number,
+        type=non_negative,
         default=0,
         metavar="N",
         help="the first of them: other seeds, other rows and other noise (default: 0)",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from lossnet.cli.parser import add_data, whole_number
+from lossnet.cli.parser import add_data
 from lossnet.cli.task_options import add_task_options, task_of_data
+from lossnet.tasks.options import non_negative
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument(
         "--top",
-        type=whole_number,
+        type=non_negative,
         default=5,
         metavar="N",
         help="how many labels or tags to list (default: 5)",

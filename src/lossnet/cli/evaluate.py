@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--split", choices=("train", "validation", "test", "all"), help="which part of DATA"
     )
     parser.add_argument(
-        "--beside",
+        "--compare-with",
         metavar="MODEL",
         nargs="+",
         default=[],
@@ -47,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         about = {"data": args.data, "split": split, task.unit: count}
         facts = task.model_facts(model, args)
-        beside = {"beside": {name: measured[name] for name in others}} if others else {}
-        print(json.dumps({**about, **facts, "metrics": measured[first], **beside}, indent=2))
+        compared = {"compared_with": {name: measured[name] for name in others}} if others else {}
+        print(json.dumps({**about, **facts, "metrics": measured[first], **compared}, indent=2))
     else:
         which = "all" if split == "all" else f"the {split} part's"
         texts = [f"{args.data}: {which} {count:,} {task.unit}"]
@@ -61,18 +61,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace) -> tuple[Task, dict[str, Judged]]:
-    """The task, and by their names MODEL and those beside it, each with its data."""
+    """The task, and by their names MODEL and those compared with it, each with its data."""
     from lossnet.cli.folder import load_model
     from lossnet.cli.reading import rows_to_evaluate
 
-    folders = [args.model, *args.beside]
+    folders = [args.model, *args.compare_with]
     loaded = dict(zip(_names(folders), map(load_model, folders), strict=True))
     task = next(iter(loaded.values()))[0]
     for folder, (other, _, _) in zip(folders, loaded.values(), strict=True):
         if other.name != task.name:
             raise SettingError(
-                f"--beside {folder} is of the task {other.name}, and {args.model} of the task "
-                f"{task.name}: evaluate them apart"
+                f"--compare-with {folder} is of the task {other.name}, and {args.model} of the "
+                f"task {task.name}; evaluate them separately"
             )
     check_options(args, task, args.model)
     task.check_evaluation({name: model for name, (_, model, _) in loaded.items()}, args)
@@ -90,8 +90,8 @@ def _load(args: argparse.Namespace) -> tuple[Task, dict[str, Judged]]:
 
 
 def _names(folders: list[str]) -> list[str]:
-    """What to call the models: their folders' names, or whole paths where two are alike."""
+    """What to call the models: their folders' names, or their full paths where names repeat."""
     if len(set(folders)) < len(folders):
-        raise SettingError("--beside names a model twice; name each once")
+        raise SettingError("--compare-with names a model twice; name each once")
     short = [Path(folder).resolve().name for folder in folders]
     return short if len(set(short)) == len(short) else folders

@@ -8,6 +8,10 @@ from typing import NoReturn
 
 from lossnet.errors import SettingError, unknown
 
+# For tasks that still import them from here.
+from lossnet.tasks.options import count_or_names as labels  # noqa: F401
+from lossnet.tasks.options import names, probability  # noqa: F401
+
 
 class Parser(argparse.ArgumentParser):
     """An argparse parser that raises :class:`SettingError` and suggests what was meant."""
@@ -38,9 +42,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         metavar="DATA",
-        help="a file (.arff, .csv, .tsv, .npz, .svm, .txt; of sentences .conll, .bio, .iob, .xml; "
-        "also .gz; of images .npz), a folder, or a built-in name (digits-attributes, "
-        "digits-completion, ising; with parameters: ising:coupling=2)",
+        help="a file, a folder or a built-in name; each task below says which",
     )
 
 
@@ -57,34 +59,3 @@ def add_settings(parser: argparse.ArgumentParser, method_key: str) -> None:
         help="a setting: max_epochs=30, hidden=[200,200], or of the method: "
         f"{method_key}.samples=40; goes before what the config file says",
     )
-
-
-def labels(text: str) -> int | list[str]:
-    """What ``--labels`` says: a number of columns, or names."""
-    try:
-        return int(text)
-    except ValueError:
-        return names(text)
-
-
-def names(text: str) -> list[str]:
-    """Names between commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def whole_number(text: str) -> int:
-    """A number from 0 up."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
-    return int(text)
-
-
-def probability(text: str) -> float:
-    """A number from 0 to 1."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= 1.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
-    return value

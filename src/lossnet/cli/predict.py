@@ -1,20 +1,20 @@
-"""What a trained model predicts, one row, sentence or picture after another.
+"""Write what a trained model predicts.
 
-DATA need not hold labels, tags or masks. Rows are numbered from 0 in the order of DATA. A model of
-sentences reads CoNLL files and, from a .txt file or standard input (-), text: one sentence a line,
-its tokens between spaces. A model of images also takes a single picture.
+DATA need not be labelled. Rows are numbered from 0 in the order of DATA.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from lossnet.cli.parser import add_data
 from lossnet.cli.task_options import add_task_options, check_options
 from lossnet.cli.terminal import tell
 from lossnet.errors import SettingError
+from lossnet.tasks.registry import tasks
 from lossnet.tasks.task import Task
 
 
@@ -25,13 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         metavar="FILE",
-        help="a .jsonl file; for labels also .csv, for tags .conll (default: JSON lines to the "
-        "terminal); for masks a new folder of PNG files, or an .npz file",
+        help=f"where predictions go: {_each(_places)} (default: JSON lines to the terminal)",
     )
     parser.add_argument(
         "--proba",
         action="store_true",
-        help="probabilities too: of all labels, of the tags chosen, of every pixel (.npz)",
+        help=f"also write probabilities: {_each(lambda task: task.probabilities)}",
     )
     parser.add_argument(
         "--split",
@@ -49,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load model and data, write the predictions whole or not at all."""
+    """Load model and data, write the predictions atomically."""
     from lossnet.cli.folder import load_model
     from lossnet.cli.reading import rows_to_predict
 
@@ -68,9 +67,19 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _each(what: Callable[[Task], str]) -> str:
+    """What a task says, for every task that says anything."""
+    said = [(task.name, what(task)) for task in tasks()]
+    return "; ".join(f"{text} for {name} data" for name, text in said if text)
+
+
+def _places(task: Task) -> str:
+    return " or ".join(f"a {kind} file" if kind else "a new folder" for kind in task.outputs)
+
+
 def _check_out(task: Task, out: str | None, data: str) -> None:
     """Raise where predictions cannot go to ``out``."""
-    places = " or ".join(f"a {kind or 'folder'}" for kind in task.outputs) + " file"
+    places = _places(task)
     if out is None:
         if task.outputs[0] != ".jsonl":
             raise SettingError(f"--out is missing: predictions go to {places}")

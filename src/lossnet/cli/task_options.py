@@ -16,11 +16,11 @@ def add_task_options(
     """The options of a command that belong to one task, and with ``choose`` also ``--task``."""
     if choose:
         parser.add_argument(
-            "--task", choices=sorted(names()), help="what DATA is, if its name does not say"
+            "--task", choices=sorted(names()), help="the task, where DATA does not show it"
         )
     owners: dict[str, tuple[str, str]] = {}
     for task in tasks():
-        group = parser.add_argument_group(f"{task.name} data")
+        group = parser.add_argument_group(f"{task.name} data", task.formats)
         task.add_options(group, command)
         for action in group._group_actions:
             owners[action.dest] = (action.option_strings[0], task.name)

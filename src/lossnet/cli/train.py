@@ -4,10 +4,6 @@ DATA with parts of its own (a folder with split.json or with train and test file
 name) is trained, validated and tested on these; any other is divided 60/20/20, always the same
 way. With --validation or --test, all of an undivided DATA is for training.
 
-What is trained follows from DATA, or from --task: sentences (CoNLL files) train a tagger, pictures
-with masks a network that gives every pixel a class, rows of features a classifier that gives each a
-set of labels.
-
 A run that was killed goes on with --resume and ends with the weights it would have had.
 """
 
@@ -18,9 +14,10 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lossnet.cli.parser import add_data, add_settings, whole_number
+from lossnet.cli.parser import add_data, add_settings
 from lossnet.cli.task_options import add_task_options, task_of_data
 from lossnet.cli.terminal import tell
+from lossnet.tasks.options import non_negative
 from lossnet.tasks.registry import tasks
 
 if TYPE_CHECKING:
@@ -43,10 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unlabelled",
         metavar="DATA",
-        help="data without labels, tags or masks, for methods that learn from such: infnet with "
-        "--set method.tune_on=unlabelled",
+        help="unlabelled data, for methods that train on it: infnet with --set "
+        "method.tune_on=unlabelled",
     )
-    parser.add_argument("--seed", type=whole_number, metavar="N", help="(default: 0)")
+    parser.add_argument("--seed", type=non_negative, metavar="N", help="(default: 0)")
     parser.add_argument(
         "--results", metavar="FOLDER", help="also record the run in this store, such as results"
     )
@@ -123,6 +120,7 @@ def _fit(
     # A run that was killed before its first checkpoint starts again.
     resume = args.resume and checkpoint.exists()
     try:
+        settings.task.check_parts(model, splits)
         model.fit(
             splits.train,
             validation_data=splits.validation,

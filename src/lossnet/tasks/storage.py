@@ -136,7 +136,7 @@ def _check_sizes(
     """Raise, before any memory is taken, where the config's nets are not of the stored sizes."""
     if not model.method_.predict.nets <= set(nets) <= model.method_.nets:
         raise DataError(f"its nets are {nets}")
-    if any(callable(getattr(model, model._factory_of(name), None)) for name in nets):
+    if any(map(model._own_factory, nets)):
         return  # a function of the user's, which may not work without memory
     with torch.device("meta"):
         for name, net in model._new_nets(nets).items():

@@ -47,6 +47,10 @@ class Task:
     unit: str = "rows"
     #: What the truth is called, in the plural.
     labels: str = "labels"
+    #: What its data is and which files hold it, in a sentence or two for ``--help``.
+    formats: str = ""
+    #: What ``predict --proba`` adds, for ``--help``: "of all labels".
+    probabilities: str = ""
     #: Where its estimator is: ``"package.module:Class"``.
     estimator_path: str
     #: The estimator's default method, for ``--help``.
@@ -121,6 +125,9 @@ class Task:
     def notes(self, parts: Parts[Any], args: argparse.Namespace) -> list[str]:
         """What a user should know of the data before training."""
         return list(dict.fromkeys(note for _, data in parts.items() for note in data.notes))
+
+    def check_parts(self, model: Any, parts: Parts[Any]) -> None:
+        """Raise before training where the estimator could not take one of the parts."""
 
     def evaluation_notes(self, data: Any, args: argparse.Namespace, known: Known) -> list[str]:
         """What a user should know of the data to evaluate on, besides its own notes."""

@@ -1,0 +1,36 @@
+"""Types of command-line options that tasks and commands share."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def names(text: str) -> list[str]:
+    """Comma-separated names."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def count_or_names(text: str) -> int | list[str]:
+    """An integer, or comma-separated names."""
+    try:
+        return int(text)
+    except ValueError:
+        return names(text)
+
+
+def non_negative(text: str) -> int:
+    """An integer of at least 0."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 0")
+    return int(text)
+
+
+def probability(text: str) -> float:
+    """A number from 0 to 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+    return value
