@@ -166,7 +166,7 @@ def _report(task: Task, runs: list[Run], splits: Parts, args: argparse.Namespace
     lines = [
         f"# {splits.name}",
         "",
-        f"{task.sizes(splits)}.",
+        f"{task.sizes(splits, args)}.",
         f"Measured on the {part} part: {', '.join(filter(None, how))}; seconds of training.",
         "",
         _table(runs, task.compared(splits), "markdown"),

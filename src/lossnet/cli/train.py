@@ -184,6 +184,6 @@ def _record(
 
 def _announce(splits: Parts, settings: Settings, args: argparse.Namespace, say: Any) -> None:
     task = settings.task
-    say(f"{splits.name}: {task.sizes(splits)}; {settings.method}, seed {settings.seed}")
+    say(f"{splits.name}: {task.sizes(splits, args)}; {settings.method}, seed {settings.seed}")
     for note in task.notes(splits, args):
         say(f"note: {note}")

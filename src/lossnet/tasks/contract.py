@@ -39,6 +39,8 @@ class TaskEstimator(BaseEstimator):
 
     #: What a method may need of this task: see :mod:`lossnet.needs`.
     provides: ClassVar[frozenset[str]] = TARGET | UNLABELLED
+    #: What errors call the truth, in the plural.
+    labels_noun: ClassVar[str] = "labels"
 
     method: str | Method
     method_params: dict[str, Any] | None

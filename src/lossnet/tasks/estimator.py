@@ -56,6 +56,7 @@ class StructuredEstimator(TaskEstimator):
     ) -> Self:
         """Train on inputs that :meth:`_data` takes; on failure the estimator stays as it was."""
         with self._all_or_nothing():
+            self._forget()
             method = self._check_settings()
             self._check_resume(checkpoint, resume_from_checkpoint)
             check_given(method, unlabelled=unlabelled is not None, reward=reward is not None)
@@ -99,13 +100,18 @@ class StructuredEstimator(TaskEstimator):
     def _labelled(self, inputs: tuple[Any, ...], what: str) -> Any:
         data = self._data(*inputs)
         if not data.labelled:
-            raise DataError(f"{what} has no labels, which training and evaluation need")
+            raise DataError(f"{what} has no {self.labels_noun}, which training and evaluation need")
         return data
 
     def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any]:
         """Training and validation data; the latter None where too few rows are asked for."""
         if given is not None:
             inputs = tuple(given) if isinstance(given, tuple | list) else (given,)
+            if len(inputs) > 2:
+                raise DataError(
+                    f"validation_data must be inputs and their {self.labels_noun}, a pair, got "
+                    f"{len(inputs)} members"
+                )
             return data, self._check_fits(self._labelled(inputs, "validation_data"))
         wanted = round(self.validation_fraction * len(data))
         if wanted < 1 or len(data) - wanted < 1:
@@ -131,6 +137,11 @@ class StructuredEstimator(TaskEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+
+    def _forget(self) -> None:
+        """Remove what an earlier fit learnt: the attributes whose names end in an underscore."""
+        for name in [name for name in self.__dict__ if name.endswith("_")]:
+            del self.__dict__[name]
 
     def _check_resume(self, checkpoint: str | Path | None, wanted: bool) -> None:
         if wanted and checkpoint is None:

@@ -118,7 +118,7 @@ class Task:
         """The same of a model that was saved without it, as far as the model tells."""
         return {}
 
-    def sizes(self, parts: Parts[Any]) -> str:
+    def sizes(self, parts: Parts[Any], args: argparse.Namespace) -> str:
         """Counts of a data set, for one line."""
         return ", ".join(f"{len(data):,} {part}" for part, data in parts.items()) + f" {self.unit}"
 
