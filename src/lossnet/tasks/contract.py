@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,22 +21,34 @@ from lossnet.checks import (
 from lossnet.method import Method
 from lossnet.needs import EXACT, LOCAL, TARGET, UNLABELLED
 from lossnet.parameters import plain, with_value
-from lossnet.proposals import GBI, Proposal
+from lossnet.proposals import GBI, NetOutput, Proposal
 from lossnet.recipes import build, parameters
 from lossnet.spaces import Space
 from lossnet.tasks.method_checks import check_needs, refinement
+from lossnet.tasks.networks import build_nets, check_memory, try_net
 from lossnet.tasks.parts import cut_rows
-from lossnet.training import (
-    Source,
-)
+from lossnet.training import Arrays, Source, predict
+from lossnet.training.predict import predict_path
 
 
-class TaskEstimator(BaseEstimator):
+class Fitted(BaseEstimator):
+    """What every fitted estimator has."""
+
+    method_: Method
+    nets_: dict[str, nn.Module]
+    history_: list[dict[str, Any]]
+    refine_steps_: int | None
+    refined_as_: Any
+
+
+@dataclass(eq=False, repr=False)
+class TaskEstimator(Fitted):
     """The contract between a task's estimator and the template that runs it.
 
-    A subclass stores its parameters in ``__init__``, those below among them, and implements the
-    methods under "The task". They speak of the task's own data class, see
-    :class:`~lossnet.tasks.parts.Data`, and of *outputs*, what the nets give for it.
+    A subclass is a dataclass too: its fields are parameters in addition to those below, or other
+    defaults for these. It implements the methods under "The task" that have no default. They speak
+    of the task's own data class, see :class:`~lossnet.tasks.parts.Data`, and of *outputs*, what
+    the nets give for it.
     """
 
     #: What a method may need of this task: see :mod:`lossnet.needs`.
@@ -42,23 +56,18 @@ class TaskEstimator(BaseEstimator):
     #: What errors call the truth, in the plural.
     labels_noun: ClassVar[str] = "labels"
 
-    method: str | Method
-    method_params: dict[str, Any] | None
-    metric: Any
-    validation_fraction: float
-    batch_size: int
-    max_epochs: int
-    patience: int
-    refine: str | Proposal | None
-    device: str
-    random_state: int | np.random.RandomState | None
-    verbose: int
-
-    method_: Method
-    nets_: dict[str, nn.Module]
-    history_: list[dict[str, Any]]
-    refine_steps_: int | None
-    refined_as_: Any
+    method: str | Method = "seal-nce"
+    _: KW_ONLY
+    method_params: dict[str, Any] | None = None
+    metric: Any = "score"
+    validation_fraction: float = 0.15
+    batch_size: int = 32
+    max_epochs: int = 100
+    patience: int = 10
+    refine: str | Proposal | None = None
+    device: str = "cpu"
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     # The task --------------------------------------------------------------------------------
 
@@ -104,16 +113,37 @@ class TaskEstimator(BaseEstimator):
         raise NotImplementedError
 
     def _outputs(self, by: Proposal, data: Any, *, validating: bool = False) -> Any:
-        """What the nets give for every row, by a proposal."""
-        raise NotImplementedError
+        """What the nets give for every row, by a proposal: relaxed outputs ``(n, *S)``."""
+        nets, source = self._precise(by, data, validating=validating)
+        # Every batch costs the repacking of the weights; inference holds many arrays per batch.
+        rows = 2048 if isinstance(by, NetOutput) else 512
+        outputs = predict(by, nets, self._output()[1], source, batch_size=rows)
+        return outputs.float().cpu().numpy()
 
     def _path(self, descent: GBI, data: Any) -> Any:
         """The same after 0, 1, ... steps of a descent on the energy."""
-        raise NotImplementedError
+        nets, source = self._precise(descent, data)
+        return predict_path(descent, nets, self._output()[1], source).float().cpu().numpy()
+
+    def _precise(
+        self, by: Proposal, data: Any, *, validating: bool = False
+    ) -> tuple[Mapping[str, nn.Module], Any]:
+        """Nets and batches for a proposal; of arrays in double precision for a descent.
+
+        How a product is rounded depends on the size of its batch, and Adam's steps go a full
+        length wherever a gradient is not exactly 0: in single precision outputs would move by 0.01
+        with the other rows of a batch. A user's own nets may not take double precision.
+        """
+        source = self._source(data)
+        own = any(map(self._own_factory, ("task", "energy")))
+        if validating or own or not isinstance(by, GBI) or not isinstance(source, Arrays):
+            return self.nets_, source
+        nets = copy.deepcopy(dict(self.nets_))
+        return {name: net.double() for name, net in nets.items()}, source.double()
 
     def _decode(self, outputs: Any) -> Any:
         """Predictions as users have them, from outputs."""
-        raise NotImplementedError
+        return outputs
 
     def _measure(self, data: Any, outputs: Any) -> float:
         """The metric of outputs against the truth."""
@@ -132,11 +162,10 @@ class TaskEstimator(BaseEstimator):
 
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Tensors and readable facts that a model folder holds in addition to the nets."""
-        raise NotImplementedError
+        return {}, {}
 
     def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         """Restore what :meth:`_pack` gave."""
-        raise NotImplementedError
 
     # Parameters ------------------------------------------------------------------------------
 
@@ -204,6 +233,27 @@ class TaskEstimator(BaseEstimator):
         refinement(self.refine, method, method.nets)
         self._check_own_settings(method)
         return method
+
+    # Nets ------------------------------------------------------------------------------------
+
+    def _build_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
+        """New nets of the fitted sizes, on the estimator's device."""
+        names = list(names)
+        # A function of the user's may not work without memory.
+        if not any(map(self._own_factory, names)):
+            check_memory(lambda: self._new_nets(names))
+        return {name: net.to(self.device) for name, net in self._new_nets(names, seed).items()}
+
+    def _new_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
+        """New nets of the fitted sizes, on torch's default device."""
+        outputs, space = self._output()
+        return build_nets(names, self._make_net, self.method_.derived, outputs, space, seed=seed)
+
+    def _try_nets(self, source: Source) -> None:
+        """Run the nets that a user's own function made on two rows."""
+        for name, net in self.nets_.items():
+            if name not in self.method_.derived and self._own_factory(name):
+                try_net(name, net, source.batch(slice(0, 2)))
 
     def _factory_of(self, net: str) -> str:
         """The parameter that may hold a user's own function for a net."""

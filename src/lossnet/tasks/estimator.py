@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -13,22 +13,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from torch import nn
 
-from lossnet.checks import (
-    check_int,
-    describe,
-)
+from lossnet.checks import check_int, describe
 from lossnet.context import stream_seed
 from lossnet.errors import DataError, SettingError
 from lossnet.proposals import GBI, Proposal
 from lossnet.tasks.contract import TaskEstimator
 from lossnet.tasks.method_checks import check_given, refinement
-from lossnet.tasks.networks import build_nets, check_memory, try_net
 from lossnet.training import (
     Checkpoint,
     Duration,
-    Source,
     Trainer,
     resume,
     save_checkpoint,
@@ -39,10 +33,38 @@ from lossnet.training import (
 class StructuredEstimator(TaskEstimator):
     """One ``fit``, prediction, refinement and storage for every task.
 
-    The ``fit`` of a subclass hands what users pass to :meth:`_fit`.
+    A ``fit`` of a subclass hands what users pass to :meth:`_fit`.
     """
 
     # Fitting ---------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        validation_data: Any = None,
+        unlabelled: Any = None,
+        checkpoint: str | Path | None = None,
+        resume_from_checkpoint: bool = False,
+    ) -> Self:
+        """Train on inputs and their truth, or on the task's data; where it fails, nothing changes.
+
+        Args:
+            X: inputs, or data that holds inputs and truth.
+            y: the truth.
+            validation_data: a pair ``(X, y)``, or data, for early stopping in place of a split.
+            unlabelled: further inputs, for methods that learn from such.
+            checkpoint: a file that is written during training, to resume from.
+            resume_from_checkpoint: go on from ``checkpoint``, which must exist.
+        """
+        return self._fit(
+            (X, y),
+            validation_data=validation_data,
+            unlabelled=unlabelled,
+            checkpoint=checkpoint,
+            resume_from_checkpoint=resume_from_checkpoint,
+        )
 
     def _fit(
         self,
@@ -170,25 +192,6 @@ class StructuredEstimator(TaskEstimator):
             save_checkpoint(checkpoint, trainer, settings)
         trainer.callbacks.append(Checkpoint(checkpoint, settings))
 
-    def _build_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
-        """New nets of the fitted sizes, on the estimator's device."""
-        names = list(names)
-        # A function of the user's may not work without memory.
-        if not any(map(self._own_factory, names)):
-            check_memory(lambda: self._new_nets(names))
-        return {name: net.to(self.device) for name, net in self._new_nets(names, seed).items()}
-
-    def _new_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
-        """New nets of the fitted sizes, on torch's default device."""
-        outputs, space = self._output()
-        return build_nets(names, self._make_net, self.method_.derived, outputs, space, seed=seed)
-
-    def _try_nets(self, source: Source) -> None:
-        """Run the nets that a user's own function made on two rows."""
-        for name, net in self.nets_.items():
-            if name not in self.method_.derived and self._own_factory(name):
-                try_net(name, net, source.batch(slice(0, 2)))
-
     # Predicting ------------------------------------------------------------------------------
 
     def _proposal(self) -> Proposal:
@@ -221,14 +224,23 @@ class StructuredEstimator(TaskEstimator):
         check_is_fitted(self, "nets_")
         return self._check_fits(self._labelled(inputs, "the data to score"))
 
-    def refinement_path(self, X: Any, *, steps: int = 30) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
+        """What the nets give for every input: probabilities, or relaxed outputs of a descent."""
+        data = self._unseen(X)
+        return self._outputs(self._proposal(), data)
+
+    def predict(self, X: Any) -> Any:
+        """The predictions for inputs."""
+        data = self._unseen(X)
+        return self._decode(self._outputs(self._proposal(), data))
+
+    def refinement_path(self, X: Any, *, steps: int = 30) -> Any:
         """What :meth:`predict_proba` gives after 0, 1, ... steps, ``(steps + 1, n, ...)``.
 
         For methods that predict by descending on the energy, or with ``refine``.
         """
         data = self._unseen(X)
-        path: np.ndarray = self._path(self._descent(steps), data)
-        return path
+        return self._path(self._descent(steps), data)
 
     def tune_refinement(self, X: Any, y: Any = None, *, most: int = 30) -> Self:
         """Choose how many steps predictions descend on the energy, 0 to ``most``.
