@@ -103,7 +103,7 @@ def test_options_of_the_other_task(
 
 
 def test_a_model_of_no_task(lossnet: Run, tmp_path: Path, ner: Path) -> None:
-    (tmp_path / "config.json").write_text('{"estimator": "Oracle", "format": 1}')
+    (tmp_path / "config.json").write_text('{"estimator": "Oracle", "format": 2}')
     message = one_line(lossnet("predict", tmp_path, ner))
     assert "holds the estimator Oracle; the program knows SequenceTagger" in message
 

@@ -95,7 +95,8 @@ def test_an_epoch_is_a_round_of_the_longer_rows(labelled, spare) -> None:
             self.name = name
 
         def batch(self, rows):
-            seen[self.name] += rows.tolist()
+            if not isinstance(rows, slice):  # that one is only measured
+                seen[self.name] += rows.tolist()
             return super().batch(rows)
 
     own = Recorded("own", *rows(labelled))

@@ -64,9 +64,11 @@ def check_unused(folder: Path, *, overwrite: bool, resume: bool) -> None:
 
 def check_finished(folder: Path, model: Any, splits: Parts) -> None:
     """Refuse to call a run finished that was made with other settings or data."""
+    from lossnet.checks import describe
+
     stored = entry_of(read_config(folder), "parameters", dict, folder)
     wanted = model.resolved_params()
-    changed = sorted(k for k in wanted if k != "verbose" and stored.get(k) != wanted[k])
+    changed = sorted(k for k in wanted if k != "verbose" and stored.get(k) != describe(wanted[k]))
     if changed:
         raise SettingError(
             f"{folder} holds a finished run with other settings ({', '.join(changed)} differ); "

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from lossnet.context import Batch, stream_seed
 from lossnet.errors import SettingError
@@ -60,10 +62,32 @@ def build_nets(
     return nets
 
 
+class _Undrawn(TorchFunctionMode):
+    """Leave weights as they are: to draw them on the meta device imports torch's compiler."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", None) == "torch.nn.init" or func in _DRAWS:
+            return args[0] if args else kwargs["tensor"]
+        return (torch.empty if func is torch.randn else func)(*args, **kwargs)
+
+
+_DRAWS = (torch.Tensor.normal_, torch.Tensor.uniform_)
+
+
+@contextmanager
+def without_memory() -> Iterator[None]:
+    """Nets built inside have sizes, but no weights."""
+    with torch.device("meta"), _Undrawn():
+        yield
+
+
 def check_memory(build: Callable[[], Mapping[str, nn.Module]]) -> None:
     """Raise where training the nets takes more memory than there is; none is taken to find out."""
     try:
-        with torch.device("meta"):
+        with without_memory():
             nets = build()
     except RuntimeError as error:
         raise SettingError(f"the nets are too large ({error}); make them smaller") from error

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import safetensors.torch
-import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
@@ -29,6 +28,7 @@ from lossnet.tasks.model_folder import (
     read_model,
     write_model,
 )
+from lossnet.tasks.networks import without_memory
 
 E = TypeVar("E", bound=StructuredEstimator)
 
@@ -138,7 +138,7 @@ def _check_sizes(
         raise DataError(f"its nets are {nets}")
     if any(map(model._own_factory, nets)):
         return  # a function of the user's, which may not work without memory
-    with torch.device("meta"):
+    with without_memory():
         for name, net in model._new_nets(nets).items():
             stored = _below(tensors, name)
             if _shapes(net) != {key: tuple(tensor.shape) for key, tensor in stored.items()}:
