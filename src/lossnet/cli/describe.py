@@ -24,9 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the description."""
-    from lossnet.tasks.parts import joined
+    from lossnet.tasks.parts import joined, own_parts
 
     task = task_of_data(args)
     read = task.read(args.data, args, labelled=False)
-    print(task.describe(joined(read), {} if "" in read else read, args))
+    print(task.describe(joined(read), own_parts(read), args))
     return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lossnet.errors import DataError
-from lossnet.tasks.parts import Parts, as_parts, divide, joined, part_of
+from lossnet.tasks.parts import Parts, as_parts, divide, joined, own_parts, part_of
 from lossnet.tasks.task import Known, Task
 
 
@@ -36,7 +36,7 @@ def training_parts(task: Task, args: argparse.Namespace) -> Parts[Any]:
     given = {part: getattr(args, part, None) for part in ("validation", "test")}
     read = task.read(args.data, args)
     if any(given.values()):
-        parts = {"train": read[""]} if "" in read else dict(read)
+        parts = own_parts(read) or {"train": read[""]}
     else:
         parts = dict(as_parts(read, args.data).items())
     if "train" not in parts:
@@ -91,16 +91,16 @@ def rows_to_predict(task: Task, args: argparse.Namespace, known: Known) -> Rows:
 
 
 def _own_split(read: dict[str, Any], checksum: str | None) -> str:
-    if "" in read:
-        return "test" if _is_training_part(read, checksum) else "all"
-    return "test" if "test" in read else "all"
+    own = "test" in read if own_parts(read) else _is_training_part(read, checksum)
+    return "test" if own else "all"
 
 
 def _is_training_part(read: dict[str, Any], checksum: str | None) -> bool:
     """Whether the training part of the data that was read has this checksum."""
-    if checksum is None or ("" in read and len(read[""]) < 3):
+    parts = own_parts(read)
+    if checksum is None or (not parts and len(read[""]) < 3):
         return False
-    train = divide(read[""]).train if "" in read else read.get("train")
+    train = parts.get("train") if parts else divide(read[""]).train
     return train is not None and train.checksum() == checksum
 
 
@@ -113,7 +113,7 @@ def _trained_on(
     if rows.data.checksum() == checksum or (given and rows.split == "train"):
         which = "these"
     # Given to training, and what is its training part now was not: then all of it may have been.
-    elif (given and "" in read and not part) or ((given or part) and rows.split == "all"):
+    elif (given and not own_parts(read) and not part) or ((given or part) and rows.split == "all"):
         which = "some of these"
     else:
         return []

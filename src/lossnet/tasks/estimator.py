@@ -128,18 +128,28 @@ class StructuredEstimator(TaskEstimator):
     def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any]:
         """Training and validation data; the latter None where too few rows are asked for."""
         if given is not None:
-            inputs = tuple(given) if isinstance(given, tuple | list) else (given,)
-            if len(inputs) > 2:
-                raise DataError(
-                    f"validation_data must be inputs and their {self.labels_noun}, a pair, got "
-                    f"{len(inputs)} members"
-                )
-            return data, self._check_fits(self._labelled(inputs, "validation_data"))
+            return data, self._validation(given)
         wanted = round(self.validation_fraction * len(data))
         if wanted < 1 or len(data) - wanted < 1:
             return data, None
         rest, held = self._cut(data, wanted / len(data), stream_seed(seed, "validation"))
         return data.subset(rest), data.subset(held) if len(held) else None
+
+    def _validation(self, given: Any) -> Any:
+        """``validation_data`` as the task's data: a pair of inputs and truth, or such data."""
+        pair = isinstance(given, tuple | list)
+        if (pair and len(given) != 2) or not (pair or hasattr(given, "labelled")):
+            size = f" of length {len(given)}" if pair else ""
+            raise DataError(
+                f"validation_data must be a pair of inputs and their {self.labels_noun}, or a data "
+                f"set, got a {type(given).__name__}{size}"
+            )
+        try:
+            data = self._labelled(tuple(given) if pair else (given,), "validation_data")
+            return self._check_fits(data)
+        except DataError as error:
+            prefix = "" if "validation_data" in str(error) else "validation_data: "
+            raise DataError(f"{prefix}{error}") from error
 
     def _validated(self, data: Any, by: Proposal) -> float:
         return self._measure(data, self._outputs(by, data, validating=True))

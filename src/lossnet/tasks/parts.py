@@ -113,13 +113,19 @@ def divide(data: D, *, seed: int = 0) -> Parts[D]:
     return Parts(*cut(data, [0.2, 0.2], seed))
 
 
+def own_parts(read: Mapping[str, D]) -> dict[str, D]:
+    """The parts that a data set itself has, empty where it is undivided."""
+    return {part: read[part] for part in PARTS if part in read}
+
+
 def as_parts(read: Mapping[str, D], source: str, *, seed: int = 0) -> Parts[D]:
     """The parts that were read, or those that undivided data (``""``) is divided into."""
-    if "" in read:
+    parts = own_parts(read)
+    if not parts:
         return divide(read[""], seed=seed)
-    if "train" not in read:
-        raise DataError(f"{source} has no training part; it has {', '.join(sorted(read))}")
-    return Parts(**read)
+    if "train" not in parts:
+        raise DataError(f"{source} has no training part, only {', '.join(parts)}")
+    return Parts(**parts)
 
 
 def joined(read: Mapping[str, D]) -> D:
@@ -131,7 +137,7 @@ def part_of(read: Mapping[str, D], split: str, source: str) -> D:
     """One part of the data that was read, or ``"all"`` of it."""
     if split == "all":
         return joined(read)
-    found = dict(divide(read[""]).items()) if "" in read else dict(read)
+    found = own_parts(read) or dict(divide(read[""]).items())
     if split not in found:
         raise SettingError(
             f"{source} has no {split} part; it has {', '.join(found)} (--split all takes all rows)"

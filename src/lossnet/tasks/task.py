@@ -100,6 +100,7 @@ class Task:
     ) -> dict[str, Data]:
         """The parts of a data set by name (train, validation, test); undivided data as ``""``.
 
+        Where a data set is stored both in one piece and in parts, ``""`` may stand next to them.
         To train, evaluate and predict alike.
 
         Args:
