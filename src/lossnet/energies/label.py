@@ -54,9 +54,8 @@ class LabelEnergy(Energy):
         self.global_weight = nn.Parameter(torch.empty(labels, global_hidden))
         nn.init.kaiming_uniform_(self.global_weight.data.T, nonlinearity="relu")
         self.global_bias = nn.Parameter(torch.zeros(global_hidden))
-        self.global_readout = nn.Parameter(
-            torch.randn(global_hidden) * math.sqrt(2.0 / global_hidden)
-        )
+        self.global_readout = nn.Parameter(nn.init.normal_(torch.empty(global_hidden)))
+        self.global_readout.data.mul_(math.sqrt(2.0 / global_hidden))
 
     def encode(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """The local energy of every label, b_i·T(x): ``(B, L)``."""

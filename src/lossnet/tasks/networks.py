@@ -71,7 +71,7 @@ class _Undrawn(TorchFunctionMode):
         kwargs = kwargs or {}
         if getattr(func, "__module__", None) == "torch.nn.init" or func in _DRAWS:
             return args[0] if args else kwargs["tensor"]
-        return (torch.empty if func is torch.randn else func)(*args, **kwargs)
+        return func(*args, **kwargs)
 
 
 _DRAWS = (torch.Tensor.normal_, torch.Tensor.uniform_)
