@@ -9,31 +9,24 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from pages import BLOCK, PAGES, blocks
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 HERE = re.compile(r"^\$ cat > (\S+) <<END\n(.*?)^END\n", re.MULTILINE | re.DOTALL)
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+pytestmark = pytest.mark.usefixtures("packages")
 
 
-def blocks(*languages: str) -> list[object]:
+def each(*languages: str) -> list[object]:
     """The blocks of these languages, each named by its page and line."""
-    found = []
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        for match in BLOCK.finditer(text):
-            if match[1] in languages:
-                line = text.count("\n", 0, match.start()) + 1
-                found.append(pytest.param(match[2], id=f"{page.name}:{line}"))
-    return found
+    return [pytest.param(block.code, id=block.place) for block in blocks(*languages)]
 
 
 def test_there_are_blocks() -> None:
-    assert len(blocks("python")) > 10
-    assert len(blocks("console")) > 2
+    assert len(each("python")) > 10
+    assert len(each("console")) > 2
 
 
-@pytest.mark.parametrize("code", blocks("python"))
+@pytest.mark.parametrize("code", each("python"))
 def test_python_block(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     module = ModuleType("block")
@@ -41,7 +34,7 @@ def test_python_block(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     exec(compile(code, "block", "exec"), vars(module))
 
 
-@pytest.mark.parametrize("code", blocks("console"))
+@pytest.mark.parametrize("code", each("console"))
 def test_console_block(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines that start with ``$ lossnet`` run in order; the others are their output.
 

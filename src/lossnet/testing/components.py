@@ -1,7 +1,4 @@
-"""Contracts: what every energy, proposal and contrast must keep, for tests of your own parts.
-
-Each ``check_*`` function raises an :class:`AssertionError` that says what is broken. They are
-what this package's own parts are tested with.
+"""The contracts of energies, proposals and contrasts.
 
 >>> from lossnet.energies import LabelEnergy
 >>> from lossnet.spaces import Binary
