@@ -18,6 +18,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 
 demo: setup
 	$(BIN)/lossnet demo --out demo
+	$(BIN)/python examples/demo_picture.py demo
 
 test: setup
 	$(BIN)/ruff check .

@@ -192,7 +192,7 @@ def test_beside_must_have_as_many_classes(lossnet: Run, segmenter: Path, tmp_pat
     data, other = write_pairs(tmp_path / "discs", classes=3), tmp_path / "three"
     assert lossnet("train", data, "--out", other, *SMALL_IMAGES).code == 0
     message = one_line(lossnet("evaluate", other, data, "--compare-with", segmenter))
-    assert "alen has 2 classes and three 3: evaluate them separately" in message
+    assert "alen has 2 classes and three 3: evaluate them apart" in message
     # What training was given is recognised, and told where its test part no longer is.
     assert lossnet("evaluate", other, data).out.startswith(f"{data}: the test part's 4 images")
     (data / "images" / "p00.png").unlink()

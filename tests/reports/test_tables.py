@@ -54,7 +54,7 @@ def test_summarise() -> None:
 
 
 def test_markdown(runs: list[Run]) -> None:
-    assert table(runs).splitlines() == [
+    assert table(runs, "example-f1").splitlines() == [
         "| method | bibtex | yeast |",
         "| --- | ---: | ---: |",
         "| cross-entropy | 45.6 ± 0.1 (n=2) | – |",
@@ -63,7 +63,7 @@ def test_markdown(runs: list[Run]) -> None:
 
 
 def test_text_is_aligned(runs: list[Run]) -> None:
-    lines = table(runs, rows="data", columns="method", format="text").splitlines()
+    lines = table(runs, "example-f1", rows="data", columns="method", format="text").splitlines()
     assert lines[0].split() == ["data", "cross-entropy", "seal-nce"]
     assert lines[1].endswith("46.6 ± 0.4 (n=3)")
     assert len(lines[0]) == len(lines[1])
@@ -75,26 +75,28 @@ def test_several_metrics_and_seconds(runs: list[Run]) -> None:
     assert "20.0 ± 0.0 (n=3) | 11.0 ± 1.0 (n=3)" in lines[3]
     bibtex = [run for run in runs if run.data == "bibtex"]
     assert table(bibtex, columns=None, metrics=["seconds"]).startswith("| method | seconds |")
+    named = table(runs, {"subset-accuracy": "exact", "seconds": "s"})
+    assert named.startswith("| method | bibtex exact | bibtex s |")
 
 
 def test_configurations_are_not_mixed(runs: list[Run], tmp_path: Path) -> None:
     put(tmp_path, "yeast", "seal-nce", 1, {"example-f1": 0.601}, hidden=7)
     mixed = find(tmp_path)
     with pytest.raises(SettingError, match="cell of seal-nce, yeast mixes"):
-        table(mixed)
-    assert "63.7 ± 5.1 (n=2)" in table(mixed, allow_mixed=True)
+        table(mixed, "example-f1")
+    assert "63.7 ± 5.1 (n=2)" in table(mixed, "example-f1", allow_mixed=True)
     yeast = find(tmp_path, data="yeast")
-    assert "| 7 | 60.1 (n=1) |" in table(yeast, rows="configuration__hidden")
+    assert "| 7 | 60.1 (n=1) |" in table(yeast, "example-f1", rows="configuration__hidden")
 
 
 def test_unknown_names(runs: list[Run]) -> None:
     with pytest.raises(SettingError, match="did you mean 'example-f1'"):
         table(runs, metrics=["example-f2"])
     with pytest.raises(SettingError, match="unknown field of a run 'model'"):
-        table(runs, rows="model")
+        table(runs, "example-f1", rows="model")
     with pytest.raises(SettingError, match="unknown table format"):
-        table(runs, format="html")  # type: ignore[arg-type]
+        table(runs, "example-f1", format="html")  # type: ignore[arg-type]
 
 
 def test_no_runs_give_an_empty_table() -> None:
-    assert table([]).startswith("| method |")
+    assert table([], "example-f1").startswith("| method |")

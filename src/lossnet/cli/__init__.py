@@ -1,4 +1,4 @@
-"""The program ``lossnet``: one module a command, loaded when that command is called.
+"""The program ``lossnet``: one module per command, loaded when the command is called.
 
 A command's module imports only what its ``--help`` needs; the rest it imports when it runs, so
 that help answers at once.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,17 +17,17 @@ from typing import Any
 
 from lossnet import __version__
 from lossnet.cli.parser import Parser
-from lossnet.cli.terminal import abandon_stdout, safe_streams, tell
+from lossnet.cli.terminal import abandon_stdout, note, safe_streams, to_stderr
 from lossnet.errors import LossnetError, unknown
 
 COMMANDS: dict[str, str] = {
-    "methods": "every method: what it trains, what it costs, what it predicts with",
-    "describe": "what a data set holds: rows and labels, sentences and tags, images and masks",
+    "methods": "list the methods, or show one with its equations and parameters",
+    "describe": "describe a data set",
     "train": "train a model on a data set and save it to a folder",
-    "evaluate": "every metric of a trained model on a data set",
-    "predict": "the labels, tags or masks that a trained model predicts",
+    "evaluate": "measure trained models on a data set",
+    "predict": "write the predictions of a trained model",
     "compare": "train several methods over several seeds and tabulate them",
-    "demo": "see in minutes what a learned loss does, with a table and a picture",
+    "demo": "show in minutes what a learned loss does",
 }
 
 INTERRUPTED = 130
@@ -44,25 +45,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _reported(arguments: list[str]) -> int:
-    """Run the program, an error told in one line."""
+    """Run the program; an error is one line."""
     try:
         return _run(arguments)
     except BrokenPipeError:
-        return 0  # who read our output has closed it: nobody is left to tell
+        return 0  # the reader of our output has closed it
     except (LossnetError, OSError) as error:
         if os.environ.get("LOSSNET_DEBUG") == "1":
             raise
-        tell(f"lossnet: error: {error}")
+        to_stderr(f"lossnet: error: {error}")
         return 2
     except KeyboardInterrupt as interrupt:
-        tell(f"lossnet: {str(interrupt) or 'interrupted'}")
+        to_stderr(f"lossnet: {str(interrupt) or 'interrupted'}")
         return INTERRUPTED
 
 
 def _note(show: Callable[..., None], message: object, category: type, *where: Any) -> None:
-    """Show a warning that is for users as a note, any other as Python does."""
+    """Show a warning for users as a note, any other as Python does."""
     if issubclass(category, UserWarning):
-        tell(f"lossnet: note: {message}")
+        note(message)
     else:
         show(message, category, *where)
 
@@ -84,7 +85,7 @@ def _run(arguments: list[str]) -> int:
         print(parser.format_help(), end="")
         return 0
     parsed = parser.parse(rest)
-    parsed.command_line = arguments
+    parsed.command_line, parsed.command = arguments, shlex.join(["lossnet", *arguments])
     code: int = command.run(parsed)
     sys.stdout.flush()
     return code
@@ -103,7 +104,7 @@ def _help() -> str:
             "commands:",
             *lines,
             "",
-            "lossnet COMMAND --help tells a command's options; lossnet --version the version.",
+            "lossnet COMMAND --help shows the options of a command, lossnet --version the version.",
             "LOSSNET_DEBUG=1 in the environment shows where an error was raised.",
         ]
     )

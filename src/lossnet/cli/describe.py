@@ -1,4 +1,4 @@
-"""What a data set holds: its counts, its labels or tags, and what goes together."""
+"""Describe a data set: its size, its parts, its labels, and which of them go together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=non_negative,
         default=5,
         metavar="N",
-        help="how many labels or tags to list (default: 5)",
+        help="number of labels to list (default: 5)",
     )
     add_task_options(parser, "describe", choose=True)
 

@@ -1,8 +1,7 @@
-"""Every metric of a trained model: of labels at its own threshold and at 0.5, of tags by type, of
-masks by class.
+"""Measure trained models on a data set.
 
-Labels, features and columns are matched by name. Without --split: the test part of DATA that has
-parts, or that the model was trained on; else all of it.
+Labels and columns are matched by name. Without --split: the test part of DATA that has parts, or
+that the model was trained on; otherwise all of it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 from lossnet.cli.parser import add_data
 from lossnet.cli.task_options import add_task_options, check_options
-from lossnet.cli.terminal import tell
+from lossnet.cli.terminal import note, to_stderr
 from lossnet.errors import SettingError
 from lossnet.tasks.task import Judged, Task
 
@@ -24,14 +23,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="a folder that lossnet train wrote")
     add_data(parser)
     parser.add_argument(
-        "--split", choices=("train", "validation", "test", "all"), help="which part of DATA"
+        "--split",
+        choices=("train", "validation", "test", "all"),
+        help="the part of DATA to use",
     )
     parser.add_argument(
         "--compare-with",
         metavar="MODEL",
         nargs="+",
         default=[],
-        help="further models of the same task, in columns of their own",
+        help="further models of the same task, one column each",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_task_options(parser, "evaluate")
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         print("; ".join(filter(None, texts)))
         print(task.table(measured if others else {"": measured[first]}))
     for line in task.draw(judged, args):
-        (tell if args.json else print)(line)
+        (to_stderr if args.json else print)(line)
     return 0
 
 
@@ -84,14 +85,14 @@ def _load(args: argparse.Namespace) -> tuple[Task, dict[str, Judged]]:
         args.split = rows.split
         judged[name] = Judged(model, rows.data)
         notes |= dict.fromkeys(rows.notes)
-    for note in notes:
-        tell(f"lossnet: note: {note}")
+    for text in notes:
+        note(text)
     return task, judged
 
 
 def _names(folders: list[str]) -> list[str]:
-    """What to call the models: their folders' names, or their full paths where names repeat."""
+    """Names for the models: their folders' names, or their full paths where names repeat."""
     if len(set(folders)) < len(folders):
-        raise SettingError("--compare-with names a model twice; name each once")
+        raise SettingError("--compare-with names a model twice")
     short = [Path(folder).resolve().name for folder in folders]
     return short if len(set(short)) == len(short) else folders

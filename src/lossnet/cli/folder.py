@@ -1,4 +1,4 @@
-"""What the commands do with a folder: check it before a run, never leave it behind empty."""
+"""Folders of the commands: checked before a run, never left behind empty."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def writable(path: str | Path) -> Iterator[Path]:
-    """A folder that can be written to; when all is over and it is empty, it is removed again.
+    """A folder that can be written to; where it is still empty in the end, it is removed.
 
     Only folders made here are removed.
     """
@@ -48,12 +48,12 @@ def writable(path: str | Path) -> Iterator[Path]:
 
 
 def check_unused(folder: Path, *, overwrite: bool, resume: bool) -> None:
-    """Refuse a folder that holds a model or an unfinished run, unless told what to do with it."""
+    """Raise where the folder holds a model or an unfinished run and no option says what to do."""
     if overwrite or resume:
         return
     if (folder / CHECKPOINT).exists():
         raise SettingError(
-            f"{folder} holds an unfinished run: add --resume to go on with it, or --overwrite to "
+            f"{folder} holds an unfinished run: add --resume to continue it, or --overwrite to "
             "start again"
         )
     if holds_model(folder):
@@ -63,7 +63,7 @@ def check_unused(folder: Path, *, overwrite: bool, resume: bool) -> None:
 
 
 def check_finished(folder: Path, model: Any, splits: Parts) -> None:
-    """Refuse to call a run finished that was made with other settings or data."""
+    """Raise where a finished run was made with other settings or data."""
     from lossnet.checks import describe
 
     stored = entry_of(read_config(folder), "parameters", dict, folder)

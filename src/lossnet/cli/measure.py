@@ -1,7 +1,9 @@
-"""Runs measured and recorded, of whatever task."""
+"""Runs measured and recorded, for any task."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,58 +13,49 @@ if TYPE_CHECKING:
     from lossnet.tasks.task import Measured, Task
 
 
-def measure_parts(task: Task, model: Any, splits: Parts) -> dict[str, Measured]:
+def measure_parts(task: Task, model: Any, parts: Parts[Any]) -> dict[str, Measured]:
     """The metrics on the validation and the test part, where there are any."""
-    return {part: task.measure(model, data) for part, data in splits.items() if part != "train"}
+    return {part: task.measure(model, data) for part, data in parts.items() if part != "train"}
 
 
 def seconds(model: Any) -> float:
-    """Seconds of training, over all sittings."""
+    """Seconds of training, over all sessions."""
     return float(sum(row["seconds"] for row in model.history_))
 
 
+def identity(settings: Settings, model: Any, parts: Parts[Any]) -> dict[str, Any]:
+    """What a results store knows a run by: every setting and all data that could change it.
+
+    A run is measured on the test part, or on the validation part where there is no test part.
+    """
+    free = ("device", "random_state", "verbose")
+    params = {**model.get_params(deep=False), "method_params": model.resolved_method_params()}
+    own = {key: value for key, value in params.items() if key not in free}
+    part = "validation" if parts.test is None else "test"
+    checksums = " ".join(f"{name}:{data.checksum()}" for name, data in parts.items())
+    return {
+        "data": parts.name,
+        "data_checksum": hashlib.sha256(checksums.encode()).hexdigest(),
+        "method": settings.method,
+        "seed": settings.seed,
+        "configuration": {**json.loads(json.dumps(own, default=str)), "measured_on": part},
+    }
+
+
 def record_run(
-    folder: str | Path,
-    model: Any,
-    splits: Parts,
+    store: str | Path,
     settings: Settings,
+    model: Any,
+    parts: Parts[Any],
     report: dict[str, Measured],
     *,
     command: str,
-    tags: tuple[str, ...],
+    tag: str,
 ) -> None:
-    """Write the run to a results store: test metrics, or validation metrics without a test part."""
+    """Write a run that was measured to a results store."""
     from lossnet.reports import record
 
-    part = "test" if "test" in report else "validation"
-    record(
-        folder,
-        command=command,
-        data=splits.name,
-        data_checksum=data_checksum(splits),
-        method=settings.method,
-        seed=settings.seed,
-        configuration=configuration(model, part),
-        metrics=settings.task.flat(report[part]),
-        seconds=seconds(model),
-        tags=tags,
-    )
-
-
-def configuration(model: Any, part: str) -> dict[str, Any]:
-    """Every setting that could change a result, defaults too, and the part it is measured on."""
-    from lossnet.cli.settings import plain_params
-
-    free = ("device", "random_state", "verbose")
-    own = {key: value for key, value in plain_params(model).items() if key not in free}
-    if isinstance(model.method, str):
-        own["method_params"] = model.resolved_method_params()
-    return {**own, "measured_on": part}
-
-
-def data_checksum(splits: Parts) -> str:
-    """One checksum of all parts."""
-    import hashlib
-
-    text = " ".join(f"{part}:{data.checksum()}" for part, data in splits.items())
-    return hashlib.sha256(text.encode()).hexdigest()
+    run = identity(settings, model, parts)
+    metrics = settings.task.flat(report[run["configuration"]["measured_on"]])
+    time = seconds(model)
+    record(store, **run, command=command, metrics=metrics, seconds=time, tags=(tag,))

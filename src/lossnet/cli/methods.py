@@ -1,4 +1,4 @@
-"""Tell every method, or one of them with its equations and parameters."""
+"""List the methods, or show one with its equations and parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a method, to learn all about it")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a method to show in full")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -24,7 +24,7 @@ def _table() -> str:
     from lossnet.plain_text import aligned
     from lossnet.recipes import METHODS, build, summary
 
-    lines = [["method", "nets", "updates a batch", "predicts with", "what it is"]]
+    lines = [["method", "nets", "updates per batch", "predicts with", "what it is"]]
     for name in METHODS:
         method = build(name)
         lines.append(
@@ -82,7 +82,7 @@ def _steps(method: Method) -> str:
 
 def _phases(method: Method) -> list[str]:
     return [
-        f"{phase.name} (" + ", ".join(f"{u.name} {u.steps}" for u in phase.updates) + " a batch)"
+        f"{phase.name} (" + ", ".join(f"{u.name} {u.steps}" for u in phase.updates) + " per batch)"
         for phase in method.phases
     ]
 

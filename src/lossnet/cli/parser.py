@@ -48,7 +48,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 def add_settings(parser: argparse.ArgumentParser, method_key: str) -> None:
     """``--config`` and ``--set``."""
-    parser.add_argument("--config", metavar="FILE", help="settings in a .yaml or .json file")
+    parser.add_argument("--config", metavar="FILE", help="a .yaml or .json file with settings")
     parser.add_argument(
         "--set",
         dest="settings",
@@ -56,6 +56,6 @@ def add_settings(parser: argparse.ArgumentParser, method_key: str) -> None:
         nargs="+",
         action="extend",
         default=[],
-        help="a setting: max_epochs=30, hidden=[200,200], or of the method: "
-        f"{method_key}.samples=40; goes before what the config file says",
+        help="settings such as max_epochs=30 or hidden=[200,200]; of the method, "
+        f"{method_key}.samples=40; they override the config file",
     )

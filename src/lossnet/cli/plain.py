@@ -1,4 +1,4 @@
-"""Plain values from YAML and JSON: texts, numbers, lists and mappings, none of them absurd."""
+"""Plain values from YAML and JSON: text, numbers, lists and mappings of a sane size."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def parse_yaml(text: str, where: str) -> Any:
         return _checked(yaml.load(text, Loader), where)
     except DataError:
         raise
-    # Texts that look like numbers or dates and are none raise errors of many kinds.
+    # Text that looks like a number or a date and is none raises errors of many kinds.
     except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise DataError(f"{where} is not valid YAML ({error})") from error
 
 
 def _checked(value: Any, where: str, depth: int = 0) -> Any:
-    """The value, where it is plain; YAML 1.1 reads 1e-3 as text, here it is a number."""
+    """The value, where it is plain; YAML 1.1 reads 1e-3 as text, which is a number here."""
     if depth > _DEEPEST:
         raise _too_deep(where)
     if isinstance(value, dict):
         if strange := [key for key in value if not isinstance(key, str)]:
-            raise DataError(f"{where}: settings have names, {strange[0]!r} is not a text")
+            raise DataError(f"{where}: the name of a setting must be text, got {strange[0]!r}")
         return {key: _checked(item, where, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
         return [_checked(item, where, depth + 1) for item in value]
@@ -70,7 +70,7 @@ def _checked(value: Any, where: str, depth: int = 0) -> Any:
         raise DataError(f"{where}: the number {value!r:.30} is too large, or not finite")
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise DataError(f"{where}: {value!r} is not a text, a number, a list or a mapping")
+    raise DataError(f"{where}: expected text, a number, a list or a mapping, got {value!r}")
 
 
 def _number(text: str) -> float | str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lossnet.cli.parser import add_data
 from lossnet.cli.task_options import add_task_options, check_options
-from lossnet.cli.terminal import tell
+from lossnet.cli.terminal import note
 from lossnet.errors import SettingError
 from lossnet.tasks.registry import tasks
 from lossnet.tasks.task import Task
@@ -36,12 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--split",
         choices=("train", "validation", "test", "all"),
         default="all",
-        help="which part of DATA (default: all)",
+        help="the part of DATA to use (default: all)",
     )
     parser.add_argument(
         "--refine",
         choices=("net", "samples", "random"),
-        help="polish with the loss-net, started from the task-net's output, from samples of it, "
+        help="refine with the loss-net, starting from the task-net's output, from samples of it, "
         "or at random",
     )
     add_task_options(parser, "predict")
@@ -59,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
         model.set_params(refine=args.refine)
         model._proposal()
     rows = rows_to_predict(task, args, known)
-    for note in rows.notes:
-        tell(f"lossnet: note: {note}")
+    for text in rows.notes:
+        note(text)
     task.write(model, rows.data, args)
     if args.out is not None:
         print(f"{task.count(rows.data):,} predictions in {args.out}")
@@ -86,10 +86,10 @@ def _check_out(task: Task, out: str | None, data: str) -> None:
         return
     path = Path(out)
     if path.exists() and Path(data).exists() and path.samefile(data):
-        raise SettingError(f"--out {out} is DATA itself; give another file")
+        raise SettingError(f"--out {out} is DATA itself; choose another file")
     is_folder = path.is_dir() or out.endswith(os.sep)
     kind = "" if is_folder else path.suffix.lower()
     if kind not in task.outputs:
         raise SettingError(f"{out}: predictions go to {places}")
     if kind == "" and path.is_dir() and any(path.iterdir()):
-        raise SettingError(f"{out} holds files already; give a new folder or an empty one")
+        raise SettingError(f"{out} already holds files; choose a new or an empty folder")

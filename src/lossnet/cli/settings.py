@@ -7,8 +7,8 @@ also nest: ``method: {name: seal-nce, energy_optimiser: {lr: 1e-3}}``.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+import argparse
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,8 +32,8 @@ class Settings:
     Args:
         task: whose estimator is trained.
         method: the method's name.
-        method_params: its parameters in place of its defaults.
-        parameters: the estimator's parameters in place of its defaults.
+        method_params: its parameters that override defaults.
+        parameters: the estimator's parameters that override defaults.
         seed: of all randomness.
     """
 
@@ -59,50 +59,47 @@ class Settings:
 
 def resolve(
     task: Task,
+    args: argparse.Namespace,
     *,
-    config: str | Path | None = None,
-    pairs: Sequence[str] = (),
     method: str | None = None,
     seed: int | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    pairs: Sequence[str] | None = None,
 ) -> Settings:
-    """Join the config file, the ``--set`` pairs and the options, each before the one it follows.
+    """Join config file, ``--set`` and other options; a later one overrides an earlier one.
 
     Args:
         task: whose settings they are.
-        config: the file.
-        pairs: ``key=value`` texts.
-        method: what ``--method`` says.
-        seed: what ``--seed`` says.
-        parameters: the estimator's parameters that other options say.
+        args: the command's options.
+        method: the method's name, in place of the one that is set.
+        seed: the seed, in place of the one that is set.
+        pairs: ``key=value`` texts in place of those of ``--set``.
     """
     from lossnet.parameters import with_value
     from lossnet.recipes import METHODS, methods_for
 
-    values = {**(read_config(config) if config else {}), **parse_pairs(pairs), **(parameters or {})}
-    if method is not None:
-        values["method"] = method
-    if seed is not None:
-        values["seed"] = seed
+    values = read_config(args.config) if args.config else {}
+    values |= parse_pairs(args.settings if pairs is None else pairs) | task.parameters(args)
+    given = {"method": method, "seed": seed}
+    values |= {key: value for key, value in given.items() if value is not None}
     name = values.pop("method", None) or _defaults(task)["method"]
     if name not in METHODS:
         raise unknown("method", str(name), methods_for(task.estimator.provides))
     number = values.pop("seed", 0)
     if type(number) is not int or number < 0:
-        raise SettingError(f"seed is {number!r}; give a whole number from 0 up")
+        raise SettingError(f"seed must be an integer of at least 0, got {number!r}")
     own: dict[str, Any] = {}
     for key, value in values.items():
         if key.startswith("method."):
             own = with_value(own, key.split(".")[1:], value)
     rest = {k: v for k, v in values.items() if not k.startswith("method.")}
-    check_names(rest, task, method=name)
+    _check_names(rest, task, method=name)
     settings = Settings(task, name, own, rest, number)
     settings.estimator()
     return settings
 
 
-def check_names(names: Iterable[str], task: Task, *, method: str) -> None:
-    """Raise on a name that is no parameter of the task's estimator."""
+def _check_names(names: Iterable[str], task: Task, *, method: str) -> None:
+    """Raise on a name that is not a parameter of the task's estimator."""
     from lossnet.recipes import defaults
 
     known = sorted(set(_defaults(task)) - ELSEWHERE - task.not_in_files)
@@ -115,7 +112,7 @@ def check_names(names: Iterable[str], task: Task, *, method: str) -> None:
 
 
 def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
-    """``key=value`` texts as a mapping, the values read as YAML; a later one replaces an earlier.
+    """``key=value`` texts as a mapping, the values read as YAML; the last of a key counts.
 
     >>> parse_pairs(["hidden=[200,200]", "method.energy_weight=1e-3"])
     {'hidden': [200, 200], 'method.energy_weight': 0.001}
@@ -134,14 +131,14 @@ def read_config(path: str | Path) -> dict[str, Any]:
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in (".yaml", ".yml", ".json"):
-        raise DataError(f"{path}: a config file ends in .yaml or .json")
+        raise DataError(f"{path}: a config file must end in .yaml or .json")
     try:
         with path.open("rb") as file:
             text = file.read(LARGEST_FILE + 1).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot read the config file {path}: {error}") from error
     if len(text) > LARGEST_FILE:
-        raise DataError(f"{path} is no config file: it has more than {LARGEST_FILE:,} bytes")
+        raise DataError(f"{path} is not a config file: it has more than {LARGEST_FILE:,} bytes")
     content = parse_json(text, str(path)) if kind == ".json" else parse_yaml(text, str(path))
     if content is None:
         content = {}
@@ -167,8 +164,3 @@ def _defaults(task: Task) -> dict[str, Any]:
 
     signature = inspect.signature(task.estimator)
     return {name: parameter.default for name, parameter in signature.parameters.items()}
-
-
-def plain_params(model: Any) -> dict[str, Any]:
-    """The estimator's parameters as JSON gives them back."""
-    return dict(json.loads(json.dumps(model.get_params(deep=False), default=str)))

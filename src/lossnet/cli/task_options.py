@@ -16,7 +16,7 @@ def add_task_options(
     """The options of a command that belong to one task, and with ``choose`` also ``--task``."""
     if choose:
         parser.add_argument(
-            "--task", choices=sorted(names()), help="the task, where DATA does not show it"
+            "--task", choices=sorted(names()), help="the task, where DATA does not imply it"
         )
     owners: dict[str, tuple[str, str]] = {}
     for task in tasks():
@@ -28,7 +28,7 @@ def add_task_options(
 
 
 def task_of_data(args: argparse.Namespace) -> Task:
-    """The task that ``--task`` names or that DATA shows; options of another are an error."""
+    """The task that ``--task`` names or DATA implies; options of another are an error."""
     if args.task is not None:
         task = task_named(args.task)
     else:
@@ -45,7 +45,7 @@ def task_of_data(args: argparse.Namespace) -> Task:
 
 
 def check_options(args: argparse.Namespace, task: Task, what: str) -> None:
-    """Refuse options that belong to another task than that of ``what``."""
+    """Raise on options that belong to another task than that of ``what``."""
     for dest, (option, owner) in args.task_options.items():
         value = getattr(args, dest)
         if owner != task.name and value is not None and value is not False:

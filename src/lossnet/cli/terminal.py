@@ -1,4 +1,4 @@
-"""What is printed: safe for any terminal, whatever names the data holds."""
+"""Output that is safe for any terminal, whatever names the data holds."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from collections.abc import Iterator
 
 from lossnet.errors import SettingError
 
-#: Kinds of characters that steer a terminal instead of showing: controls, bidirectional overrides,
-#: lone surrogates, line separators.
-_STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+#: Categories of characters that control a terminal: controls, bidirectional overrides, lone
+#: surrogates, line separators.
+_CONTROL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _LONGEST = 2000
 
 
 def printable(text: str) -> str:
-    r"""The text with what would steer a terminal escaped, line ends and tabs aside.
+    r"""The text with terminal control characters escaped, except line ends and tabs.
 
     >>> print(printable("\x1b[31mred"))
     \u001b[31mred
@@ -27,22 +27,27 @@ def printable(text: str) -> str:
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(
-        _escaped(c) if c not in "\n\t" and unicodedata.category(c) in _STEERING else c for c in text
+        _escaped(c) if c not in "\n\t" and unicodedata.category(c) in _CONTROL else c for c in text
     )
 
 
 def one_line(message: object) -> str:
-    """A message for one line of the terminal, shortened in the middle where it is very long."""
+    """A message as one line, shortened in the middle where it is very long."""
     text = " ".join(str(message).split())
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
     return printable(text)
 
 
-def tell(message: object) -> None:
-    """Print one line to standard error; where nobody can read it any more, nothing happens."""
+def to_stderr(message: object) -> None:
+    """Print one line to standard error; a closed stream is no error."""
     with contextlib.suppress(OSError, ValueError):
         print(one_line(message), file=sys.stderr, flush=True)
+
+
+def note(message: object) -> None:
+    """Print a note for the user to standard error."""
+    to_stderr(f"lossnet: note: {message}")
 
 
 def _escaped(character: str) -> str:
@@ -89,7 +94,7 @@ class _Closed(io.TextIOBase):
 
 @contextlib.contextmanager
 def safe_streams() -> Iterator[None]:
-    """Escape what the terminal cannot show or must not be sent; survive closed streams."""
+    """Escape what the terminal cannot show or must not receive; survive closed streams."""
     codecs.register_error("lossnet-escape", _escape_error)
     out, err = sys.stdout, sys.stderr
     if out is None or err is None:
@@ -108,7 +113,7 @@ def safe_streams() -> Iterator[None]:
 
 
 def abandon_stdout() -> None:
-    """Send what standard output still holds nowhere, so that no error follows at exit."""
+    """Discard what standard output cannot write, so that no error follows at exit."""
     stream = sys.stdout
     try:
         if stream is not None:

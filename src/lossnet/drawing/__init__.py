@@ -1,1 +1,1 @@
-"""What pictures are drawn on; matplotlib is loaded only to draw."""
+"""Pages and figures to draw on; matplotlib is loaded only to draw."""

@@ -1,4 +1,4 @@
-"""Lines against the epoch or the step: what the pictures of training and inference share."""
+"""Lines against the epoch or the step, for pictures of training and inference."""
 
 from __future__ import annotations
 
@@ -13,38 +13,40 @@ from lossnet.errors import DataError
 COLORS = ("#1f5f99", "#b8651b", "#3d7d3d", "#7b4c94", "#5d5d5d")
 DASHES = ("-", "--", ":")
 
-#: One row an epoch, such as a fitted model's ``history_``.
+#: One row per epoch, such as a fitted model's ``history_``.
 History = Sequence[Mapping[str, Any]]
 Points = list[tuple[int, float]]
 
 
 def line_style(index: int) -> dict[str, Any]:
-    """The look of the line of that number: the colours in turn, then dashed, then dotted."""
+    """The style of the line of that number: the colours in turn, then dashed, then dotted."""
     turn, place = divmod(index, len(COLORS))
     return {"color": COLORS[place], "linestyle": DASHES[turn % len(DASHES)]}
 
 
-def finite_points(history: History, name: str) -> Points:
-    """The epochs, counted from 1 through all rows, at which ``name`` has a finite value."""
+def finite_points(history: History, name: str, *, first: int = 1) -> Points:
+    """The epochs, counted from ``first`` through all rows, at which ``name`` is finite."""
     return [
         (epoch, float(row[name]))
-        for epoch, row in enumerate(history, start=1)
+        for epoch, row in enumerate(history, start=first)
         if row.get(name) is not None and math.isfinite(row[name])
     ]
 
 
-def plot_points(axes: Any, points: Points, *, along: int, **style: Any) -> None:
-    """One line, with dots where the horizontal axis is short: ``along`` epochs or steps."""
+def plot_history(
+    axes: Any, history: History, name: str, *, along: int, first: int = 1, **style: Any
+) -> Points:
+    """A value against the epoch, one line per phase: across phases it may be another quantity.
+
+    There are dots where the horizontal axis is short: ``along`` epochs or steps.
+    """
     dot = "o" if along < 40 else None
-    xs, ys = [x for x, _ in points], [y for _, y in points]
-    axes.plot(xs, ys, linewidth=1.5, marker=dot, markersize=3, **style)
-
-
-def plot_phases(axes: Any, history: History, points: Points, *, along: int, **style: Any) -> None:
-    """A line a phase: across phases a value may not be the same quantity."""
+    points = finite_points(history, name, first=first)
     for phase in dict.fromkeys(row.get("phase") for row in history):
-        part = [(x, y) for x, y in points if history[x - 1].get("phase") == phase]
-        plot_points(axes, part, along=along, **style)
+        part = [(x, y) for x, y in points if history[x - first].get("phase") == phase]
+        xs, ys = [x for x, _ in part], [y for _, y in part]
+        axes.plot(xs, ys, linewidth=1.5, marker=dot, markersize=3, **style)
+    return points
 
 
 def best_of(points: Points) -> tuple[int, float]:
@@ -53,12 +55,12 @@ def best_of(points: Points) -> tuple[int, float]:
 
 
 def ring(axes: Any, point: tuple[int, float], color: str) -> None:
-    """A ring round a point."""
+    """A ring around a point."""
     axes.plot(*([value] for value in point), "o", ms=8, mfc="none", mec=color)
 
 
 def tidy(axes: Any, label: str) -> None:
-    """The look every panel has, and what it shows."""
+    """The look of every panel, and what it shows."""
     axes.set_ylabel(label, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.7)
@@ -74,7 +76,7 @@ def count_along(all_axes: Iterable[Any], label: str, first: int, last: int) -> N
 
 
 def save_lines(figure: Any, path: str | Path, title: str) -> Path:
-    """Put the title on and write the figure."""
+    """Add the title and write the figure."""
     figure.align_ylabels()
     if title:
         figure.suptitle(title, fontsize=11, fontweight="bold", x=0.02, ha="left")
@@ -86,8 +88,8 @@ def given(runs: Mapping[str, Any]) -> Mapping[str, Any]:
     """The runs to draw, or an error where there are none or they have no names."""
     if not isinstance(runs, Mapping) or not runs:
         raise DataError(
-            f"expected a mapping from a name to each run, got {type(runs).__name__} of "
-            f"{len(runs)}; give for instance {{'infnet': model.history_}}"
+            f"expected a mapping from names to runs, got {type(runs).__name__} of {len(runs)}; "
+            "pass for instance {'infnet': model.history_}"
         )
     return runs
 

@@ -8,18 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lossnet.errors import DataError, LossnetError
+from lossnet.errors import LossnetError
 from lossnet.files import atomic_write
 
 INK = "#222222"
 GREY = "#9a9a9a"
 RED = "#c62828"
-RIGHT_FILL = "#e3efe3"
-WRONG_FILL = "#fbe3e3"
-MISSING_FILL = "#f2f2f2"
-
-IMAGE = 0.62
-"""Width of a small image on a page."""
 
 
 class MissingMatplotlibError(LossnetError, ImportError):
@@ -41,17 +35,9 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def save_figure(figure: Any, path: str | Path, *, dpi: int = 150) -> Path:
-    """Write ``figure`` to ``path``, whole or not at all; the suffix is the format, PNG if none."""
+    """Write ``figure`` to ``path``, atomically; the suffix is the format, PNG without one."""
     kind = Path(path).suffix.lstrip(".").lower() or "png"
-    return atomic_write(path, lambda whole: figure.savefig(whole, format=kind, dpi=dpi))
-
-
-def image_stack(values: ArrayLike, name: str) -> np.ndarray:
-    """``values`` as an array of images (n, H, W)."""
-    array = np.asarray(values, dtype=float)
-    if array.ndim != 3 or 0 in array.shape:
-        raise DataError(f"{name} has shape {array.shape}: expected (images, height, width)")
-    return array
+    return atomic_write(path, lambda file: figure.savefig(file, format=kind, dpi=dpi))
 
 
 class Page:

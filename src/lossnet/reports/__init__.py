@@ -3,7 +3,7 @@
 from lossnet.reports.curves import draw_refinement, draw_training_speed
 from lossnet.reports.history import draw_history
 from lossnet.reports.inference_training import draw_inference_training
-from lossnet.reports.store import DamagedResultWarning, Run, find, has, path_of, record
+from lossnet.reports.store import DamagedResultWarning, Run, find, get, has, path_of, record
 from lossnet.reports.tables import summarise, table
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "draw_refinement",
     "draw_training_speed",
     "find",
+    "get",
     "has",
     "path_of",
     "record",

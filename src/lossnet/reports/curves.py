@@ -8,15 +8,12 @@ from typing import Any
 
 from lossnet.drawing.lines import (
     History,
-    Points,
     best_of,
     count_along,
-    finite_points,
     given,
     legend,
     line_style,
-    plot_phases,
-    plot_points,
+    plot_history,
     ring,
     save_lines,
     tidy,
@@ -32,7 +29,7 @@ def draw_training_speed(
     metric: str = "validation metric",
     title: str = "",
 ) -> Path:
-    """The validation metric against the epoch, a line a method (paper 004, Figure 4).
+    """The validation metric against the epoch, one line per method (paper 004, Figure 4).
 
     Args:
         histories: name of a method to its ``history_``; epochs are counted through all phases.
@@ -41,20 +38,12 @@ def draw_training_speed(
         metric: what to call it.
         title: above the picture.
     """
-    runs = {name: finite_points(rows, "metric") for name, rows in given(histories).items()}
-    if missing := [name for name, points in runs.items() if not points]:
+    figure, empty = _drawn(given(histories), "metric", metric, "epoch", first=1)
+    if empty:
         raise DataError(
-            f"the history of {missing[0]!r} holds no validation metric (key 'metric'); fit with "
+            f"the history of {empty[0]!r} holds no validation metric (key 'metric'); fit with "
             "validation_data, or a validation_fraction above 0"
         )
-    along = max(map(len, histories.values()))
-    figure = new_figure(7, 4)
-    axes = figure.subplots()
-    for index, (name, points) in enumerate(runs.items()):
-        plot_phases(axes, histories[name], points, along=along, **line_style(index))
-    tidy(axes, metric)
-    count_along([axes], "epoch", 1, along)
-    _mark_bests(figure, axes, runs, "epoch")
     return save_lines(figure, path, title)
 
 
@@ -65,37 +54,47 @@ def draw_refinement(
     metric: str = "F1",
     title: str = "",
 ) -> Path:
-    """A metric after 0, 1, ... refinement steps, a line a method (paper 004, Figure 3).
+    """A metric after 0, 1, ... refinement steps, one line per method (paper 004, Figure 3).
 
     Args:
-        curves: name of a method to its values, from :func:`refinement_curve` for instance; they
-            may differ in length. The best step of each has a ring.
+        curves: name of a method to its values, one per step; they may differ in length. The best
+            step of each has a ring.
         path: the picture to write; its suffix is the format.
         metric: what the values are.
         title: above the picture.
     """
-    runs: dict[str, Points] = {}
-    for name, values in given(curves).items():
-        rows = [{"value": value} for value in values]
-        runs[name] = [(step - 1, value) for step, value in finite_points(rows, "value")]
-        if not runs[name]:
-            raise DataError(f"the curve of {name!r} holds no finite number; give a value a step")
-    along = max(map(len, curves.values()))
-    figure = new_figure(7, 4)
-    axes = figure.subplots()
-    for index, points in enumerate(runs.values()):
-        plot_points(axes, points, along=along, **line_style(index))
-    tidy(axes, metric)
-    count_along([axes], "refinement step", 0, along - 1)
-    _mark_bests(figure, axes, runs, "step")
+    rows = {name: [{"value": v} for v in values] for name, values in given(curves).items()}
+    figure, empty = _drawn(rows, "value", metric, "step", first=0)
+    if empty:
+        raise DataError(
+            f"the curve of {empty[0]!r} holds no finite number; pass one value per step"
+        )
     return save_lines(figure, path, title)
 
 
-def _mark_bests(figure: Any, axes: Any, runs: Mapping[str, Points], counted: str) -> None:
-    """A ring at the highest value of each line, and a legend that tells where it is."""
-    words = []
-    for index, (name, points) in enumerate(runs.items()):
+def _drawn(
+    histories: Mapping[str, History], key: str, metric: str, counted: str, *, first: int
+) -> tuple[Any, list[str]]:
+    """A figure of ``key`` in every history, and the names of those without any value.
+
+    There is a ring at the highest value of each line, and the legend says where it is.
+    """
+    along = max(map(len, histories.values()))
+    figure = new_figure(7, 4)
+    axes = figure.subplots()
+    words, empty = [], []
+    for index, (name, history) in enumerate(histories.items()):
+        style = line_style(index)
+        points = plot_history(axes, history, key, along=along, first=first, **style)
+        if not points:
+            empty.append(name)
+            continue
         at, value = best_of(points)
-        ring(axes, (at, value), line_style(index)["color"])
+        ring(axes, (at, value), style["color"])
         words.append(f"{name}: best {value:.4g} at {counted} {at}")
-    legend(figure, words)
+    tidy(axes, metric)
+    label = "refinement step" if counted == "step" else counted
+    count_along([axes], label, first, along - 1 + first)
+    if words:
+        legend(figure, words)
+    return figure, empty

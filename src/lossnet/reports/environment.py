@@ -1,4 +1,4 @@
-"""What a measurement depends on beside its settings: versions, machine, threads."""
+"""What a measurement depends on besides its settings: versions, machine, threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def platform_name() -> str:
 
 
 def threads() -> int:
-    """Threads that torch uses, or, before torch is loaded, those it would be given."""
+    """Threads that torch uses, or will use once it is loaded."""
     torch = sys.modules.get("torch")
     if torch is not None:
         return int(torch.get_num_threads())

@@ -11,8 +11,7 @@ from lossnet.drawing.lines import (
     Points,
     best_of,
     count_along,
-    finite_points,
-    plot_phases,
+    plot_history,
     ring,
     save_lines,
     tidy,
@@ -31,9 +30,9 @@ def draw_history(
     """Training losses and the validation metric against the epoch, one panel each.
 
     Args:
-        history: one row an epoch, in order. Keys "loss/<update>" are training losses; "metric",
+        history: one row per epoch, in order. Keys "loss/<update>" are training losses; "metric",
             or "metric/<name>", validation metrics; "phase" names the phase. A value that is
-            absent, None or not finite is left out, so phases may have different losses.
+            absent, None or not finite is skipped, so phases may have different losses.
             Epochs are counted through all phases, whatever the rows call them.
         path: the picture to write; its suffix is the format.
         metric: what to call the key "metric".
@@ -51,9 +50,8 @@ def draw_history(
     figure = new_figure(7, 0.7 + 1.5 * len(panels))
     all_axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     for index, (axes, name) in enumerate(zip(all_axes, panels, strict=True)):
-        points = finite_points(history, name)
         color = INK if name in metrics else COLORS[index % len(COLORS)]
-        plot_phases(axes, history, points, along=len(history), color=color)
+        points = plot_history(axes, history, name, along=len(history), color=color)
         tidy(axes, metric if name == "metric" else name.replace("loss/", "loss: "))
         if name in metrics and points:
             _mark_best(axes, points)
@@ -63,7 +61,7 @@ def draw_history(
 
 
 def _mark_best(axes: Any, points: Points) -> None:
-    """A ring at the highest value, the first of equal ones, with its figure."""
+    """A ring at the highest value, the first of equal ones, with its value."""
     epoch, value = best_of(points)
     ring(axes, (epoch, value), RED)
     axes.margins(y=0.3)

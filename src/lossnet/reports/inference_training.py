@@ -8,11 +8,10 @@ from pathlib import Path
 from lossnet.drawing.lines import (
     History,
     count_along,
-    finite_points,
     given,
     legend,
     line_style,
-    plot_points,
+    plot_history,
     save_lines,
     tidy,
 )
@@ -34,7 +33,7 @@ def draw_inference_training(
 ) -> Path:
     """How energy and inference networks train against each other (paper 003, Figure 3).
 
-    Four panels against the epoch, a line a run: the cost-augmented loss Δ(F, y*) - E(x, F), the
+    Four panels against the epoch, one line per run: the cost-augmented loss Δ(F, y*) - E(x, F), the
     hinge loss, and the norms of the gradients of the energy and of the nets. All are means over an
     epoch's batches, taken as each update meets them; the paper measures both losses after the
     nets' steps, and in its last panel the energy's part alone.
@@ -52,8 +51,8 @@ def draw_inference_training(
     panels = figure.subplots(2, 2).flatten()
     for axes, (label, key) in zip(panels, PANELS.items(), strict=True):
         for index, rows in enumerate(runs.values()):
-            points = finite_points(rows, _recorded(rows, key) or key)
-            plot_points(axes, points, along=along, **line_style(index))
+            name = _recorded(rows, key) or key
+            plot_history(axes, rows, name, along=along, **line_style(index))
         tidy(axes, label)
         if not any(_recorded(rows, key) for rows in runs.values()):
             axes.text(0.5, 0.5, "not recorded", color=GREY, ha="center", transform=axes.transAxes)
@@ -64,7 +63,7 @@ def draw_inference_training(
 
 
 def _recorded(rows: History, key: str) -> str | None:
-    """The key as the rows have it; of the nets' gradient norm only the beginning is known."""
+    """The key as the rows have it; the nets' gradient norm is known by its prefix."""
     names = dict.fromkeys(name for row in rows for name in row)
     if key != NORM:
         return key if key in names else None

@@ -1,8 +1,8 @@
 """The results store: one small JSON file for each measured run.
 
 ``<folder>/<data>/<method>/<seed>-<hash of the configuration>.json``. The same run written again
-replaces its file whole; another configuration or seed gets another file. So a store grows over
-several sittings, and :func:`has` tells which runs are still to do.
+replaces its file atomically; another configuration or seed gets another file. So a store grows over
+several sessions, and :func:`has` says which runs are still to do.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lossnet.reports.environment import platform_name, threads, versions
 
 
 class DamagedResultWarning(UserWarning):
-    """A file of the results store could not be read and was left out."""
+    """A file of the results store could not be read and was skipped."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def path_of(
     return Path(folder) / _slug(data) / _slug(method) / f"{int(seed)}-{key}.json"
 
 
-def has(
+def get(
     folder: str | Path,
     *,
     data: str,
@@ -114,17 +114,20 @@ def has(
     seed: int,
     configuration: Mapping[str, Any],
     data_checksum: str | None = None,
-) -> bool:
-    """Whether this run is in the store, so that it need not be done again.
+) -> Run | None:
+    """This run as the store holds it, None where it is still to do.
 
     A run on data with another checksum does not count, where a checksum is given. A damaged
     file does not count either and gives a :class:`DamagedResultWarning`.
     """
     path = path_of(folder, data, method, seed, configuration)
-    if not path.exists():
-        return False
-    run = _read_or_warn(path)
-    return run is not None and data_checksum in (None, run.data_checksum)
+    run = _read_or_warn(path) if path.exists() else None
+    return run if run is not None and data_checksum in (None, run.data_checksum) else None
+
+
+def has(folder: str | Path, **run: Any) -> bool:
+    """Whether the store holds this run, see :func:`get`, so that it need not be done again."""
+    return get(folder, **run) is not None
 
 
 def find(
@@ -141,7 +144,7 @@ def find(
         folder: the store.
         damaged: what a file that cannot be read gives: a :class:`DataError` that names it, or
             a :class:`DamagedResultWarning`.
-        filters: as above.
+        filters: see above.
     """
     if damaged not in ("error", "warn"):
         raise SettingError(f"damaged={damaged!r}: expected 'error' or 'warn'")
@@ -191,7 +194,7 @@ def _read_or_warn(path: Path) -> Run | None:
     try:
         return _read(path)
     except DataError as error:
-        warnings.warn(f"left out: {error}", DamagedResultWarning, stacklevel=3)
+        warnings.warn(f"skipped: {error}", DamagedResultWarning, stacklevel=3)
         return None
 
 

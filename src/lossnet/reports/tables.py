@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from lossnet.errors import SettingError, unknown
+from lossnet.plain_text import aligned
 from lossnet.reports.store import Run, field_of
 
 MISSING = "–"
@@ -33,10 +34,10 @@ def summarise(values: Iterable[float | None], *, percent: bool = True, digits: i
 
 def table(
     runs: Sequence[Run],
+    metrics: Sequence[str] | Mapping[str, str],
     *,
     rows: str = "method",
     columns: str | None = "data",
-    metrics: Sequence[str] = ("example-f1",),
     format: Literal["markdown", "text"] = "markdown",
     percent: bool = True,
     digits: int = 1,
@@ -44,13 +45,14 @@ def table(
 ) -> str:
     """Runs as a table, each cell mean ± deviation over its runs and their number n.
 
-    Rows and columns stand in the order in which the runs bring them.
+    Rows and columns are in the order of the runs.
 
     Args:
         runs: from :func:`lossnet.reports.find`.
+        metrics: names of recorded metrics, or headings by such names; "seconds" is the time and
+            never in percent.
         rows: the field of :class:`Run` that names a row, ``configuration__hidden`` for instance.
-        columns: the field that names a column; None for one column a metric.
-        metrics: names of recorded metrics; "seconds" is the time and never in percent.
+        columns: the field that names a column; None for one column per metric.
         format: "markdown", or "text" for columns aligned in a terminal.
         percent: whether metrics are written in percent.
         digits: decimals.
@@ -59,10 +61,10 @@ def table(
     """
     if format not in ("markdown", "text"):
         raise unknown("table format", str(format), ["markdown", "text"])
-    if isinstance(metrics, str):
-        metrics = (metrics,)
+    names = [metrics] if isinstance(metrics, str) else metrics
+    headings = names if isinstance(names, Mapping) else {name: name for name in names}
     known = {name for run in runs for name in run.metrics} | {"seconds"}
-    for name in metrics:
+    for name in headings:
         if runs and name not in known:
             raise unknown("metric", name, known)
 
@@ -75,15 +77,20 @@ def table(
             _check_alike(place, members)
 
     down = list(dict.fromkeys(row for row, _ in cells))
-    across = [(column, name) for column in dict.fromkeys(c for _, c in cells) for name in metrics]
-    head = [_heading(column, name, many=len(metrics) > 1) for column, name in across]
-    lines = [[rows, *head]]
+    across = [(column, name) for column in dict.fromkeys(c for _, c in cells) for name in headings]
+    heads = [
+        f"{column} {headings[name]}".strip() if len(headings) > 1 or not column else column
+        for column, name in across
+    ]
+    lines = [[rows, *heads]]
     for row in down:
         texts = [
             _cell(cells.get((row, column), []), name, percent, digits) for column, name in across
         ]
         lines.append([row, *texts])
-    return _markdown(lines) if format == "markdown" else _text(lines)
+    if format == "markdown":
+        return _markdown(lines)
+    return aligned(lines, right=range(1, len(heads) + 1))
 
 
 def _check_alike(place: tuple[str, str], members: list[Run]) -> None:
@@ -100,12 +107,6 @@ def _check_alike(place: tuple[str, str], members: list[Run]) -> None:
     )
 
 
-def _heading(column: str, name: str, *, many: bool) -> str:
-    if not column:
-        return name
-    return f"{column} {name}" if many else column
-
-
 def _cell(members: list[Run], name: str, percent: bool, digits: int) -> str:
     values = [run.seconds if name == "seconds" else run.metrics.get(name) for run in members]
     values = [value for value in values if value is not None]
@@ -119,14 +120,3 @@ def _markdown(lines: list[list[str]]) -> str:
     head, *body = [[text.replace("|", "\\|") for text in line] for line in lines]
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "\n".join("| " + " | ".join(line) + " |" for line in [head, rule, *body])
-
-
-def _text(lines: list[list[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            [line[0].ljust(widths[0])]
-            + [text.rjust(width) for text, width in zip(line[1:], widths[1:], strict=True)]
-        ).rstrip()
-        for line in lines
-    )
