@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lossnet.cli.parser import add_data, add_settings
-from lossnet.cli.task_options import add_task_options, task_of_data
+from lossnet.cli.parser import add_data, add_settings, add_task_options, task_of_data
 from lossnet.errors import SettingError
 from lossnet.tasks.options import names
 

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lossnet.cli.parser import Parser, add_data
-from lossnet.cli.task_options import add_task_options, task_of_data
+from lossnet.cli.parser import Parser, add_data, add_task_options, task_of_data
 from lossnet.cli.terminal import to_stderr
 from lossnet.errors import SettingError
 from lossnet.tasks.options import non_negative

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from lossnet.cli.parser import add_data
-from lossnet.cli.task_options import add_task_options, task_of_data
+from lossnet.cli.parser import add_data, add_task_options, task_of_data
 from lossnet.tasks.options import non_negative
 
 

@@ -11,8 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lossnet.cli.parser import add_data
-from lossnet.cli.task_options import add_task_options, check_options
+from lossnet.cli.parser import add_data, add_task_options, check_options
 from lossnet.cli.terminal import note, to_stderr
 from lossnet.errors import SettingError
 from lossnet.tasks.task import Judged, Task

@@ -62,7 +62,7 @@ def check_unused(folder: Path, *, overwrite: bool, resume: bool) -> None:
         )
 
 
-def check_finished(folder: Path, model: Any, splits: Parts) -> None:
+def check_finished(folder: Path, model: Any, parts: Parts[Any]) -> None:
     """Raise where a finished run was made with other settings or data."""
     from lossnet.checks import describe
 
@@ -75,23 +75,23 @@ def check_finished(folder: Path, model: Any, splits: Parts) -> None:
             "choose another folder, or add --overwrite in place of --resume"
         )
     data = read_data(folder)
-    if data is not None and data.get("train_checksum") != splits.train.checksum():
+    if data is not None and data.get("train_checksum") != parts.train.checksum():
         raise SettingError(
             f"{folder} holds a finished run on other data ({data.get('source')}); choose "
             "another folder, or add --overwrite in place of --resume"
         )
 
 
-def save_data(folder: Path, task: Task, splits: Parts, args: argparse.Namespace) -> None:
+def save_data(folder: Path, task: Task, parts: Parts[Any], args: argparse.Namespace) -> None:
     """Write what the model saved there must know of its data: names, and its training part."""
     write_data(
         folder,
         {
             "source": args.data,
-            "name": splits.name,
-            task.unit: {part: len(data) for part, data in splits.items()},
-            "train_checksum": splits.train.checksum(),
-            **task.facts(splits.train, args),
+            "name": parts.name,
+            task.unit: {part: len(data) for part, data in parts.items()},
+            "train_checksum": parts.train.checksum(),
+            **task.facts(parts.train, args),
         },
     )
 

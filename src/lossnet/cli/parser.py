@@ -1,9 +1,10 @@
-"""Argument parsing with the errors of this package."""
+"""Arguments that commands share, and the task that they imply."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from lossnet.errors import SettingError, unknown
@@ -11,6 +12,9 @@ from lossnet.errors import SettingError, unknown
 # For tasks that still import them from here.
 from lossnet.tasks.options import count_or_names as labels  # noqa: F401
 from lossnet.tasks.options import names, probability  # noqa: F401
+from lossnet.tasks.registry import names as task_names
+from lossnet.tasks.registry import task_named, tasks
+from lossnet.tasks.task import Task
 
 
 class Parser(argparse.ArgumentParser):
@@ -22,6 +26,8 @@ class Parser(argparse.ArgumentParser):
             description=description,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
+            # An option may belong to several tasks.
+            conflict_handler="resolve",
         )
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
@@ -59,3 +65,48 @@ def add_settings(parser: argparse.ArgumentParser, method_key: str) -> None:
         help="settings such as max_epochs=30 or hidden=[200,200]; of the method, "
         f"{method_key}.samples=40; they override the config file",
     )
+
+
+def add_task_options(
+    parser: argparse.ArgumentParser, command: str, *, choose: bool = False
+) -> None:
+    """The options of a command that belong to one task, and with ``choose`` also ``--task``."""
+    if choose:
+        parser.add_argument(
+            "--task", choices=sorted(task_names()), help="the task, where DATA does not imply it"
+        )
+    owners: dict[str, list[str]] = {}
+    for task in tasks():
+        group = parser.add_argument_group(f"{task.name} data", task.formats)
+        task.add_options(group, command)
+        for action in group._group_actions:
+            owners.setdefault(action.dest, []).append(task.name)
+    parser.set_defaults(owners=owners)
+
+
+def task_of_data(args: argparse.Namespace) -> Task:
+    """The task that ``--task`` names or DATA implies; options of another are an error."""
+    if args.task is not None:
+        task = task_named(args.task)
+    else:
+        found = [task for task in tasks() if task.recognises(args.data)]
+        if not found:
+            shown = "the names of its files" if Path(args.data).is_dir() else "its name"
+            raise SettingError(
+                f"cannot determine the task of {args.data} from {shown}; "
+                f"add --task {' or --task '.join(sorted(task_names()))}"
+            )
+        task = found[0]
+    check_options(args, task, args.data)
+    return task
+
+
+def check_options(args: argparse.Namespace, task: Task, what: str) -> None:
+    """Raise on options that belong to another task than that of ``what``."""
+    for name, owners in args.owners.items():
+        value = getattr(args, name)
+        if task.name not in owners and value is not None and value is not False:
+            raise SettingError(
+                f"--{name.replace('_', '-')} is an option for the task {' or '.join(owners)}, and "
+                f"the task of {what} is {task.name}; leave it out"
+            )

@@ -10,8 +10,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from lossnet.cli.parser import add_data
-from lossnet.cli.task_options import add_task_options, check_options
+from lossnet.cli.parser import add_data, add_task_options, check_options
 from lossnet.cli.terminal import note
 from lossnet.errors import SettingError
 from lossnet.tasks.registry import tasks

@@ -13,8 +13,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lossnet.cli.parser import add_data, add_settings
-from lossnet.cli.task_options import add_task_options, task_of_data
+from lossnet.cli.parser import add_data, add_settings, add_task_options, task_of_data
 from lossnet.cli.terminal import note
 from lossnet.tasks.options import non_negative
 from lossnet.tasks.registry import tasks

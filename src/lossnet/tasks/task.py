@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The metrics of one part, in groups: at the model's threshold and at 0.5, or by type of span.
+#: The metrics of one part, in groups.
 Measured = dict[str, dict[str, float]]
-#: What a trained model knows of its data: ``data.json`` of its folder, or what the model tells.
+#: What a trained model knows of its data: ``data.json`` of its folder, or what the model holds.
 Known = Mapping[str, Any]
 
 
@@ -77,7 +77,7 @@ class Task:
     def add_options(self, group: Any, command: str) -> None:
         """Add the options of a command that this task alone has; their defaults are None or False.
 
-        An option of the same name may belong to several tasks.
+        An option may belong to several tasks, which then read it the same way.
         """
 
     def parameters(self, args: argparse.Namespace) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Task:
     # Data ------------------------------------------------------------------------------------
 
     def recognises(self, source: str) -> bool:
-        """Whether DATA is of this task, as far as names tell."""
+        """Whether DATA is of this task, as far as its name and its files' names show."""
         return False
 
     def read(
@@ -116,7 +116,7 @@ class Task:
         return {}
 
     def known(self, model: Any) -> Known:
-        """The same of a model that was saved without it, as far as the model tells."""
+        """The same of a model that was saved without it, as far as the model knows it."""
         return {}
 
     def sizes(self, parts: Parts[Any], args: argparse.Namespace) -> str:
