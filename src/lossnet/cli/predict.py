@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _each(what: Callable[[Task], str]) -> str:
-    """What a task says, for every task that says anything."""
+    """A text of every task that has one."""
     said = [(task.name, what(task)) for task in tasks()]
     return "; ".join(f"{text} for {name} data" for name, text in said if text)
 

@@ -48,7 +48,7 @@ def training_parts(task: Task, args: argparse.Namespace) -> Parts[Any]:
     if "test" in parts and not parts["test"].labelled:
         # The test part of a folder often holds what is to be predicted.
         parts["train"].notes.append(
-            f"the test part of {args.data} has no labels and is left out; see lossnet predict"
+            f"the test part of {args.data} has no {task.labels} and is skipped; see lossnet predict"
         )
         del parts["test"]
     for part, data in parts.items():

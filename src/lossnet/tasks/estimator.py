@@ -33,7 +33,7 @@ from lossnet.training import (
 class StructuredEstimator(TaskEstimator):
     """One ``fit``, prediction, refinement and storage for every task.
 
-    A ``fit`` of a subclass hands what users pass to :meth:`_fit`.
+    A subclass with a ``fit`` of its own calls :meth:`_fit`.
     """
 
     # Fitting ---------------------------------------------------------------------------------
@@ -54,9 +54,9 @@ class StructuredEstimator(TaskEstimator):
             X: inputs, or data that holds inputs and truth.
             y: the truth.
             validation_data: a pair ``(X, y)``, or data, for early stopping in place of a split.
-            unlabelled: further inputs, for methods that learn from such.
+            unlabelled: further inputs, for methods that train on them.
             checkpoint: a file that is written during training, to resume from.
-            resume_from_checkpoint: go on from ``checkpoint``, which must exist.
+            resume_from_checkpoint: continue from ``checkpoint``, which must exist.
         """
         return self._fit(
             (X, y),

@@ -23,11 +23,10 @@ def check_needs(method: Method, provides: frozenset[str], estimator: type) -> No
     """Raise where the method needs what an estimator does not provide."""
     if not (missing := method.needs - provides):
         return
-    others = [
-        kind.__name__
-        for kind in estimator.__bases__[-1].__subclasses__()
-        if method.needs <= kind.provides and kind is not estimator
-    ]
+    from lossnet.tasks.registry import tasks
+
+    kinds = [task.estimator for task in tasks()]
+    others = [kind.__name__ for kind in kinds if method.needs <= kind.provides]
     raise SettingError(
         f"the method {method.name!r} needs {' and '.join(sorted(missing))}, which "
         f"{estimator.__name__} does not provide; use another method, or a task that does: "

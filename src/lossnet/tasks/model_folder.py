@@ -39,7 +39,7 @@ def write_model(
 
     Args:
         folder: made where it does not exist.
-        config: what ``config.json`` says of the model, beside the format and the files.
+        config: the entries of ``config.json`` besides the format and the files.
         contents: bytes by plain name; ``weights.safetensors`` is kept as
             ``weights-1a2b3c4d.safetensors``, after the first digits of its SHA-256.
     """

@@ -20,7 +20,7 @@ PART_WORDS = {
     "val": "validation",
     "dev": "validation",
     "test": "test",
-    # CoNLL-2003's two test files, of which papers use the first to validate.
+    # Of two test files papers use the first to validate.
     "testa": "validation",
     "testb": "test",
 }
@@ -54,7 +54,7 @@ class Data(Protocol):
         ...
 
     def without_labels(self) -> Self:
-        """The same rows, the truth left out."""
+        """The same rows without the truth."""
         ...
 
     def checksum(self) -> str:
@@ -107,7 +107,7 @@ def divide(data: D, *, seed: int = 0) -> Parts[D]:
     """Divide rows at random: three fifths for training, a fifth for each of the others."""
     if len(data) < 3:
         raise DataError(
-            f"{data.name} has {len(data)} rows, which cannot be divided in three; give more, or "
+            f"{data.name} has {len(data)} rows, too few to divide in three; use more, or pass "
             "validation and test data of their own"
         )
     return Parts(*cut(data, [0.2, 0.2], seed))
@@ -162,7 +162,7 @@ def cut_rows(
         parts.append(np.sort(order[start : start + size]))
         start += size
     if start >= rows:
-        raise DataError(f"{rows} rows are too few to cut {fractions} from; give more rows")
+        raise DataError(f"{rows} rows are too few to cut {fractions} from; use more rows")
     return [np.sort(order[start:]), *parts]
 
 

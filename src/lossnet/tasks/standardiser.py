@@ -17,7 +17,7 @@ def check_rows(X: Any, Y: Any, x_name: str, y_name: str) -> None:
     """Raise unless both have as many rows."""
     if X.shape[0] != Y.shape[0]:
         raise DataError(
-            f"{x_name} has {X.shape[0]} rows and {y_name} has {Y.shape[0]}; give as many"
+            f"{x_name} has {X.shape[0]} rows and {y_name} has {Y.shape[0]}; row counts must match"
         )
 
 
@@ -26,7 +26,7 @@ def pair(data: Any) -> tuple[Any, Any]:
     if not isinstance(data, tuple | list) or len(data) != 2:
         size = f" of length {len(data)}" if isinstance(data, tuple | list) else ""
         raise DataError(
-            f"validation_data is a {type(data).__name__}{size}; give a pair (X, Y), or None"
+            f"validation_data is a {type(data).__name__}{size}; expected a pair (X, Y) or None"
         )
     return data[0], data[1]
 

@@ -35,10 +35,10 @@ class Judged(NamedTuple):
 
 
 class Task:
-    """One kind of output; a subclass says what is particular to it.
+    """One kind of output; a subclass defines what is particular to it.
 
-    A task must give the class attributes without a default, and :meth:`read`; the rest has
-    defaults that serve any estimator with ``predict`` and ``score``.
+    A task must define the class attributes without a default, :meth:`read` and :meth:`compared`; the
+    other defaults serve any estimator with ``predict`` and ``score``.
     """
 
     #: What ``--task`` calls it.
@@ -100,7 +100,7 @@ class Task:
     ) -> dict[str, Data]:
         """The parts of a data set by name (train, validation, test); undivided data as ``""``.
 
-        Where a data set is stored both in one piece and in parts, ``""`` may stand next to them.
+        A data set that is stored both in one piece and in parts may have both.
         To train, evaluate and predict alike.
 
         Args:
@@ -157,7 +157,7 @@ class Task:
         raise NotImplementedError
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
-        """What stands next to the metrics in JSON."""
+        """What the JSON report holds next to the metrics."""
         return {}
 
     def model_text(self, model: Any, args: argparse.Namespace | None = None) -> str:
