@@ -99,8 +99,8 @@ def split_updates(method: Method) -> tuple[Update, Update | None]:
     )
     if not fits:
         raise SettingError(
-            f"LearnedLoss needs only (x, logits, y), and {method.name!r} needs more: take "
-            "MultiLabelClassifier, or a Method with its Trainer. It takes cross-entropy, seal-*, "
-            "and with frozen=True a loss-net trained before"
+            f"LearnedLoss needs only (x, logits, y), and {method.name!r} needs more: use "
+            "an estimator, or a Method with its Trainer. It takes cross-entropy, seal-*, and with "
+            "frozen=True a loss-net trained before"
         )
     return task[0], others[0] if others else None
