@@ -10,17 +10,18 @@ from pathlib import Path
 import pytest
 from cli_helpers import SMALL_TAGGER, Result, one_line, write_csv, write_ner
 
-from lossnet.tasks.registry import NAMES, task_named, tasks
+from lossnet.tasks.registry import BUILT_IN, task_named, tasks
 
 Run = Callable[..., Result]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_tasks_say_of_their_estimators_what_is_so(name: str) -> None:
     task = task_named(name)
     assert task.name == name
-    assert task.estimator().__name__ == task.estimator_name
-    defaults = inspect.signature(task.estimator()).parameters
+    assert task.estimator.__name__ == task.estimator_path.partition(":")[2]
+    assert task.formats
+    defaults = inspect.signature(task.estimator).parameters
     assert defaults["method"].default == task.default_method
     assert task.not_in_files <= set(defaults)
     assert task.outputs[0] in (".jsonl", "")
@@ -50,7 +51,7 @@ def test_what_cannot_be_told_must_be_said(lossnet: Run, tmp_path: Path, command:
     options = more.get(command, ["--methods", "crf", "--out", tmp_path / "r", "--quiet"])
     strange = write_ner(tmp_path / "ner.data")
     message = one_line(lossnet(command, strange, *options))
-    assert "cannot tell the task" in message
+    assert "cannot determine the task" in message
     assert "add --task image or --task multilabel or --task sequence" in message
     if command == "describe":
         assert "scheme IOB2" in lossnet(command, strange, "--task", "sequence").out
@@ -92,7 +93,7 @@ def test_options_of_the_other_task(
     out = ["--out", tmp_path / "m"]
     message = one_line(lossnet("predict", tagger, ner, "--threshold", "0.5"))
     assert "--threshold is an option for the task multilabel" in message
-    assert f"{tagger} is of the task sequence: leave it out" in message
+    assert f"the task of {tagger} is sequence; leave it out" in message
     assert "--labels" in one_line(lossnet("train", ner, "--labels", "0", *out))
     assert "--tag-column" in one_line(lossnet("train", "ising", "--tag-column", "0", *out))
     assert "--scheme" in one_line(lossnet("describe", "ising", "--scheme", "IOB2"))
@@ -105,7 +106,7 @@ def test_options_of_the_other_task(
 def test_a_model_of_no_task(lossnet: Run, tmp_path: Path, ner: Path) -> None:
     (tmp_path / "config.json").write_text('{"estimator": "Oracle", "format": 2}')
     message = one_line(lossnet("predict", tmp_path, ner))
-    assert "holds the estimator Oracle; the program knows SequenceTagger" in message
+    assert "holds the estimator Oracle, which is not one of" in message
 
 
 def test_benchmark_folders_are_told() -> None:

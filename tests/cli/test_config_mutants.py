@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import shutil
@@ -59,6 +60,10 @@ def fine(call: Callable[[], Any]) -> bool:
     return True
 
 
+def options(config: Path | None = None, settings: Iterable[str] = ()) -> argparse.Namespace:
+    return argparse.Namespace(config=config, settings=settings, classes=None)
+
+
 def as_yaml(settings: dict[str, Any]) -> bytes:
     import yaml
 
@@ -71,11 +76,11 @@ def test_config_files(name: str, kind: str, tmp_path: Path) -> None:
     task, path = task_named(name), tmp_path / f"run.{kind}"
     content = json.dumps(SETTINGS[name]).encode() if kind == "json" else as_yaml(SETTINGS[name])
     path.write_bytes(content)
-    assert fine(lambda: resolve(task, config=path))
+    assert fine(lambda: resolve(task, options(config=path)))
     results = []
     for mutant in mutants(content, 90, seed=1):
         path.write_bytes(mutant)
-        results.append(fine(lambda: resolve(task, config=path)))
+        results.append(fine(lambda: resolve(task, options(config=path))))
     assert {True, False} <= set(results)
 
 
@@ -85,9 +90,9 @@ def test_settings_on_the_command_line(name: str) -> None:
     content = " ".join(f"{k}={json.dumps(v)}" for k, v in own.items() if k != "method").encode()
     for mutant in mutants(content, 70, seed=2):
         pairs = mutant.decode("utf-8", "surrogateescape").split(" ")
-        fine(lambda pairs=pairs: resolve(task, pairs=pairs, method="dvn"))
+        fine(lambda pairs=pairs: resolve(task, options(settings=pairs), method="dvn"))
         for pair in pairs:
-            fine(lambda pair=pair: resolve(task, pairs=[pair], method="dvn"))
+            fine(lambda pair=pair: resolve(task, options(settings=[pair]), method="dvn"))
 
 
 # Model folders -----------------------------------------------------------------------------------

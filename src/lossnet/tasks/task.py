@@ -37,8 +37,8 @@ class Judged(NamedTuple):
 class Task:
     """One kind of output; a subclass defines what is particular to it.
 
-    A task must define the class attributes without a default, :meth:`read` and :meth:`compared`; the
-    other defaults serve any estimator with ``predict`` and ``score``.
+    A task must define the class attributes without a default, :meth:`read` and :meth:`compared`;
+    the other defaults serve any estimator with ``predict`` and ``score``.
     """
 
     #: What ``--task`` calls it.
