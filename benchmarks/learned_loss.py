@@ -53,7 +53,7 @@ def own_loop(seed: int) -> dict[str, float]:
     splits, _ = data("bibtex")
     parts = [
         (torch.from_numpy(part.X.toarray()), torch.from_numpy(part.Y.astype(np.float32)))
-        for _, part in splits.parts()
+        for _, part in splits.items()
     ]
     (x, y), (xv, yv), (xt, yt) = parts
     torch.manual_seed(seed)

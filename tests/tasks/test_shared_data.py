@@ -38,7 +38,7 @@ def test_counts(mlc, name) -> None:
     splits = load_splits(mlc / name)
     parts = (splits.train, splits.validation, splits.test)
     assert tuple(p.n_rows if p else None for p in parts) == sizes
-    for _, part in splits.parts():
+    for _, part in splits.items():
         assert (part.n_features, part.n_labels) == (features, labels)
         assert part.label_names == splits.train.label_names
         assert part.feature_names == splits.train.feature_names
@@ -63,7 +63,7 @@ def test_hierarchies_are_consistent(mlc, name) -> None:
     parents = splits.train.parents
     assert parents is not None
     assert len(parents) == 481  # 499 nodes, 18 of them at the top
-    for _, part in splits.parts():
+    for _, part in splits.items():
         for child, above in parents.items():
             assert (part.Y[:, above] >= part.Y[:, [child]]).all()
         assert (part.Y.sum(axis=1) > 0).all()

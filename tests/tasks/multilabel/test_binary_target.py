@@ -48,7 +48,7 @@ def test_numbers_are_no_classes(classifier, data) -> None:
 def test_mixed_values_are_no_classes(classifier, data, strange) -> None:
     y = np.array(["yes", "no"] * 40, dtype=object)
     y[5] = strange
-    with pytest.raises(DataError, match=r"y holds .*; give one class a row"):
+    with pytest.raises(DataError, match=r"y holds .*; give one class per row"):
         classifier().fit(data[0], y)
 
 
@@ -64,9 +64,9 @@ def test_validation_classes_must_be_known(classifier, data) -> None:
     assert model.best_metric_ is not None
     strange = y.astype(object)
     strange[3] = "maybe"
-    with pytest.raises(DataError, match="'maybe', which training never saw"):
+    with pytest.raises(DataError, match="'maybe', which is absent from training"):
         classifier().fit(X, y, validation_data=(X, strange))
-    with pytest.raises(DataError, match="expected one class a row"):
+    with pytest.raises(DataError, match="expected one class per row"):
         classifier().fit(X, y, validation_data=(X, data[1]))
 
 

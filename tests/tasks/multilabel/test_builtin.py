@@ -11,9 +11,9 @@ def test_every_name_loads_and_is_the_same_twice(name) -> None:
     other = load_splits(f"{small},seed=1")
     assert one.name == name
     assert one.train.n_rows == 20
-    for (_, a), (_, b), (_, c) in zip(one.parts(), two.parts(), other.parts(), strict=True):
+    for (_, a), (_, b), (_, c) in zip(one.items(), two.parts(), other.parts(), strict=True):
         assert a.checksum() == b.checksum() != c.checksum()
-    assert load(small).n_rows == sum(d.n_rows for _, d in one.parts())
+    assert load(small).n_rows == sum(d.n_rows for _, d in one.items())
 
 
 def test_the_seed_argument_leaves_built_in_data_alone() -> None:

@@ -89,7 +89,7 @@ def test_validation_frame_is_matched_by_name(classifier, data) -> None:
     assert turned.history_[-1]["metric"] == plain.history_[-1]["metric"]
     assert turned.threshold_ == plain.threshold_
     wrong = Y.rename(columns={"ab": "c"})
-    with pytest.raises(DataError, match="validation Y has no column 'ab'"):
+    with pytest.raises(DataError, match="validation_data: Y has no column 'ab'"):
         classifier().fit(X, Y, validation_data=(X, wrong))
 
 
@@ -175,13 +175,13 @@ def test_very_few_rows(classifier, data, rows) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (lambda X, Y: X, "validation_data is a ndarray; give a pair"),
-        (lambda X, Y: (X, Y, Y), "validation_data is a tuple of length 3; give a pair"),
+        (lambda X, Y: X, "pair of inputs and their labels, or a data set, got a ndarray"),
+        (lambda X, Y: (X, Y, Y), "pair of inputs and their labels.*, got a tuple of length 3"),
         (lambda X, Y: (X[:, :5], Y), "X has 5 features"),
-        (lambda X, Y: (X, Y[:, :2]), r"validation Y has shape \(80, 2\); expected 3 labels"),
-        (lambda X, Y: (X, Y[:, 0]), r"validation Y has shape \(80,\); expected 3 labels"),
-        (lambda X, Y: (X[:9], Y), "validation X has 9 rows and validation Y has 80"),
-        (lambda X, Y: (X, Y + 1), "validation Y is not binary: row 0"),
+        (lambda X, Y: (X, Y[:, :2]), r"validation_data: Y has shape \(80, 2\); expected 3 labels"),
+        (lambda X, Y: (X, Y[:, 0]), r"validation_data: Y has shape \(80,\); expected 3 labels"),
+        (lambda X, Y: (X[:9], Y), "validation_data: .*X has 9 rows and Y has 80"),
+        (lambda X, Y: (X, Y + 1), "validation_data: Y is not binary: row 0"),
         (lambda X, Y: (X * np.inf, Y), "Input X contains infinity"),
         (lambda X, Y: (X[:0], Y[:0]), "0 sample"),
     ],

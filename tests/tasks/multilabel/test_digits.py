@@ -29,8 +29,8 @@ def test_the_facts_are_true() -> None:
 
 def test_only_ten_label_sets_exist() -> None:
     splits = digits_attributes()
-    assert [d.n_rows for _, d in splits.parts()] == [300, 300, 1197]
-    for _, data in splits.parts():
+    assert [d.n_rows for _, d in splits.items()] == [300, 300, 1197]
+    for _, data in splits.items():
         assert (data.n_features, data.n_labels) == (64, 22)
         assert not contradicts(data.Y).any()
     assert splits.train.diversity == 10
@@ -61,8 +61,8 @@ def test_the_seed_draws_noise_and_order() -> None:
 
 def test_completion_holds_both_halves_of_every_digit() -> None:
     splits = digits_completion(seed=4)
-    X = np.concatenate([d.X for _, d in splits.parts()])
-    Y = np.concatenate([d.Y for _, d in splits.parts()])
+    X = np.concatenate([d.X for _, d in splits.items()])
+    Y = np.concatenate([d.Y for _, d in splits.items()])
     assert X.shape == (1797, 32)
     assert Y.shape == (1797, 32)
     images = load_digits().data

@@ -116,7 +116,7 @@ def test_large_fields_do_not_overflow() -> None:
 
 def test_splits_belong_to_the_model_of_the_same_seed() -> None:
     splits = ising(coupling=0.5, n_train=100, n_validation=50, n_test=60, seed=3)
-    assert [d.n_rows for _, d in splits.parts()] == [100, 50, 60]
+    assert [d.n_rows for _, d in splits.items()] == [100, 50, 60]
     again = Ising(coupling=0.5, seed=3).sample(210, seed=4)
     np.testing.assert_array_equal(again.Y[:100], splits.train.Y)
     assert splits.test is not None

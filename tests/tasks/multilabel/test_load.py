@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lossnet.errors import DataError, SettingError
-from lossnet.tasks.multilabel import MultiLabelData, Splits, load, load_files, load_splits
-from lossnet.tasks.multilabel.splits import concatenate, split_rows
+from lossnet.tasks.multilabel import MultiLabelData, load, load_files, load_splits
+from lossnet.tasks.parts import Parts, divide
 
 HEAD = "@relation 'r: -C 1'\n@attribute y {0,1}\n@attribute a numeric\n@data\n"
 
@@ -26,7 +26,7 @@ def test_folder_with_split_json(write, tmp_path) -> None:
     write("toy/split.json", json.dumps({"train": [4, 0, 2], "validation": [1], "test": [5, 3]}))
     splits = load_splits(tmp_path / "toy")
     assert splits.name == "toy"
-    assert [column(d) for _, d in splits.parts()] == [[4, 0, 2], [1], [5, 3]]
+    assert [column(d) for _, d in splits.items()] == [[4, 0, 2], [1], [5, 3]]
     assert column(load(tmp_path / "toy")) == [0, 1, 2, 3, 4, 5]
 
 
@@ -49,7 +49,7 @@ def test_folder_with_three_parts_and_a_mark(write, tmp_path, word) -> None:
     write(f"f/x_FUN.{word}.arff", arff([4]))
     write("f/x_FUN.test.arff", arff([5]))
     splits = load_splits(tmp_path / "f")
-    assert [(n, d.n_rows) for n, d in splits.parts()] == [
+    assert [(n, d.n_rows) for n, d in splits.items()] == [
         ("train", 3),
         ("validation", 1),
         ("test", 1),
@@ -71,9 +71,9 @@ def test_folder_of_svmlight_text(write, tmp_path) -> None:
 def test_a_single_file_is_divided_at_random(write) -> None:
     path = write("toy.arff", arff(range(50)))
     splits = load_splits(path, seed=1)
-    sizes = [d.n_rows for _, d in splits.parts()]
+    sizes = [d.n_rows for _, d in splits.items()]
     assert sizes == [30, 10, 10]
-    rows = [v for _, d in splits.parts() for v in column(d)]
+    rows = [v for _, d in splits.items() for v in column(d)]
     assert sorted(rows) == list(range(50))
     again, other = load_splits(path, seed=1), load_splits(path, seed=2)
     assert column(again.train) == column(splits.train)
@@ -92,15 +92,15 @@ def test_the_folder_of_several_wholes_needs_a_name(write, tmp_path) -> None:
 
 def test_with_validation() -> None:
     data = MultiLabelData(np.arange(20.0)[:, None], np.zeros((20, 1)))
-    splits = Splits(data, None, None).with_validation(0.25, seed=3)
+    splits = Parts(data, None, None).with_validation(0.25, seed=3)
     assert splits.validation is not None
     assert (splits.train.n_rows, splits.validation.n_rows, splits.test) == (15, 5, None)
     assert sorted(column(splits.train) + column(splits.validation)) == list(range(20))
     assert splits.with_validation(0.5) is splits
     with pytest.raises(DataError, match="too few"):
-        Splits(data.subset([0])).with_validation()
-    with pytest.raises(DataError, match="cannot be split"):
-        split_rows(data.subset([0, 1]))
+        Parts(data.subset([0])).with_validation()
+    with pytest.raises(DataError, match="cannot be divided"):
+        divide(data.subset([0, 1]))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_folders_without_what_is_needed(write, tmp_path) -> None:
     with pytest.raises(DataError, match="holds no data file"):
         load(tmp_path / "empty")
     write("t/a-test.arff", arff([1]))
-    with pytest.raises(DataError, match="no training file, only test"):
+    with pytest.raises(DataError, match="no training part, only test"):
         load_splits(tmp_path / "t")
     write("two/a-train.arff", arff([1]))
     write("two/b-train.arff", arff([1]))
@@ -137,7 +137,7 @@ def test_folders_without_what_is_needed(write, tmp_path) -> None:
         load_splits(tmp_path / "two")
     write("s/a-train.arff", arff([1]))
     write("s/split.json", '{"train": [0]}')
-    with pytest.raises(DataError, match="no whole file"):
+    with pytest.raises(DataError, match="no file of all rows"):
         load_splits(tmp_path / "s")
 
 
@@ -159,7 +159,7 @@ def test_concatenate_keeps_sparse() -> None:
     from scipy.sparse import csr_matrix
 
     one = MultiLabelData(csr_matrix(np.eye(2)), np.eye(2), notes=["n"])
-    both = concatenate([one, one])
+    both = MultiLabelData.join({"train": one, "test": one})
     assert both.is_sparse
     assert both.n_rows == 4
     assert both.notes == ["n"]

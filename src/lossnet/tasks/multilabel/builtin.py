@@ -7,21 +7,22 @@ from collections.abc import Callable
 from typing import Any
 
 from lossnet.errors import SettingError, unknown
+from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.digits import digits_attributes, digits_completion
 from lossnet.tasks.multilabel.ising_model import ising
-from lossnet.tasks.multilabel.splits import Splits
+from lossnet.tasks.parts import Parts
 
-BUILTIN: dict[str, Callable[..., Splits]] = {
+BUILTIN: dict[str, Callable[..., Parts[MultiLabelData]]] = {
     "digits-attributes": digits_attributes,
     "digits-completion": digits_completion,
     "ising": ising,
 }
 
 
-def builtin_splits(source: str) -> Splits:
-    """The splits of a built-in data set, ``name`` or ``name:parameter=value,...``.
+def builtin_parts(source: str) -> Parts[MultiLabelData]:
+    """The parts of a built-in data set, ``name`` or ``name:parameter=value,...``.
 
-    >>> builtin_splits("digits-completion:seed=3,n_train=100").train.n_rows
+    >>> builtin_parts("digits-completion:seed=3,n_train=100").train.n_rows
     100
     """
     name, _, settings = source.partition(":")
@@ -31,7 +32,9 @@ def builtin_splits(source: str) -> Splits:
     return make(**_parameters(source, settings, make))
 
 
-def _parameters(source: str, settings: str, make: Callable[..., Splits]) -> dict[str, Any]:
+def _parameters(
+    source: str, settings: str, make: Callable[..., Parts[MultiLabelData]]
+) -> dict[str, Any]:
     known = inspect.signature(make).parameters
     values: dict[str, Any] = {}
     for setting in filter(None, settings.split(",")):
@@ -46,6 +49,6 @@ def _parameters(source: str, settings: str, make: Callable[..., Splits]) -> dict
         try:
             values[key] = kind(text)
         except ValueError:
-            what = "a whole number" if kind is int else "a number"
+            what = "an integer" if kind is int else "a number"
             raise SettingError(f"{source!r}: {key} must be {what}, got {text!r}") from None
     return values

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -21,14 +22,14 @@ class MultiLabelData:
     """Rows of features and the labels that are on in each.
 
     X (n, d) float32, a numpy array or a scipy CSR matrix, NaN where a value is missing; Y (n, L)
-    uint8, 0 or 1.
+    uint8, 0 or 1; (n, 0) where no labels are known.
 
     Other number types are converted; infinity, labels other than 0 and 1 and wrong sizes are a
     :class:`DataError`.
 
     Args:
         X: the features.
-        Y: the labels.
+        Y: the labels; None where none are known.
         feature_names: d names; made up (``x0``, ``x1``, ...) where None.
         label_names: L names; made up (``y0``, ``y1``, ...) where None.
         name: what to call the data set.
@@ -38,19 +39,21 @@ class MultiLabelData:
     """
 
     X: Features
-    Y: np.ndarray[Any, Any]
-    feature_names: list[str] = None  # type: ignore[assignment]  # never None once built
+    Y: np.ndarray[Any, Any] = None  # type: ignore[assignment]  # never None once built
+    feature_names: list[str] = None  # type: ignore[assignment]
     label_names: list[str] = None  # type: ignore[assignment]
     name: str = "data"
     parents: dict[int, list[int]] | None = None
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        X, Y = _features(self.X, self.name), _labels(self.Y, self.name)
+        X = _features(self.X, self.name)
+        unlabelled = np.zeros((X.shape[0], 0), dtype=np.uint8)
+        Y = unlabelled if self.Y is None else _labels(self.Y, self.name)
         if X.shape[0] != Y.shape[0]:
             raise DataError(
-                f"{self.name}: X has {X.shape[0]} rows and Y has {Y.shape[0]}; "
-                "give one row of labels for each row of features"
+                f"{self.name}: X has {X.shape[0]} rows and Y has {Y.shape[0]}; row counts must "
+                "match"
             )
         put = object.__setattr__
         put(self, "X", X)
@@ -64,7 +67,17 @@ class MultiLabelData:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.Y.shape[0])
+        return len(self)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the labels are known."""
+        return self.n_labels > 0
+
+    @property
+    def groups(self) -> None:
+        """Rows do not belong together."""
+        return None
 
     @property
     def n_features(self) -> int:
@@ -102,14 +115,14 @@ class MultiLabelData:
         packed = np.packbits(self.Y, axis=1)
         return len({row.tobytes() for row in packed})
 
-    def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> MultiLabelData:
+    def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> Self:
         """The given rows (indices or a mask of booleans), in the order given."""
         index = np.asarray(rows)
         if index.dtype == bool:
             if index.shape != (self.n_rows,):
                 raise DataError(
                     f"{self.name}: a mask of shape {index.shape} cannot choose among "
-                    f"{self.n_rows} rows; give one boolean a row"
+                    f"{self.n_rows} rows; give one boolean per row"
                 )
             index = np.flatnonzero(index)
         index = index.astype(np.int64).reshape(-1)
@@ -119,15 +132,25 @@ class MultiLabelData:
                 f"{self.name}: row {worst} asked for, but there are only {self.n_rows} rows "
                 "(counted from 0)"
             )
-        return MultiLabelData(
-            self.X[index],
-            self.Y[index],
-            self.feature_names,
-            self.label_names,
-            self.name,
-            self.parents,
-            list(self.notes),
-        )
+        return replace(self, X=self.X[index], Y=self.Y[index], notes=list(self.notes))
+
+    def without_labels(self) -> Self:
+        """The same rows, the labels left out."""
+        return replace(self, Y=None, label_names=None, parents=None, notes=list(self.notes))
+
+    @classmethod
+    def join(cls, parts: Mapping[str, Self]) -> Self:
+        """The rows of several parts of one data set, one part after another."""
+        first, *_ = found = list(parts.values())
+        if first.is_sparse:
+            from scipy.sparse import vstack
+
+            X: Any = vstack([part.X for part in found], format="csr")
+        else:
+            X = np.concatenate([part.X for part in found])
+        Y = np.concatenate([part.Y for part in found])
+        notes = list(dict.fromkeys(note for part in found for note in part.notes))
+        return replace(first, X=X, Y=Y, notes=notes)
 
     def checksum(self) -> str:
         """SHA-256, in hex, of X, Y and the names; the same for dense and sparse X."""
@@ -209,9 +232,14 @@ def _labels(Y: Any, name: str) -> Any:
     return np.ascontiguousarray(Y, dtype=np.uint8)
 
 
+@lru_cache(maxsize=4)
+def _made_up(prefix: str, count: int) -> list[str]:
+    return [f"{prefix}{i}" for i in range(count)]
+
+
 def _names(names: Sequence[str] | None, count: int, what: str, prefix: str) -> list[str]:
     if names is None:
-        return [f"{prefix}{i}" for i in range(count)]
+        return list(_made_up(prefix, count))
     if len(names) != count:
         raise DataError(f"{len(names)} {what} names for {count} {what}s; give one name for each")
     listed = [str(n) for n in names]

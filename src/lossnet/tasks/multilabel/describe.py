@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+
+import numpy as np
 
 from lossnet.plain_text import aligned
-
-if TYPE_CHECKING:
-    from lossnet.tasks.multilabel.dataset import MultiLabelData
-    from lossnet.tasks.multilabel.formats.readers import Labels
+from lossnet.tasks.multilabel.dataset import MultiLabelData
 
 
-def describe(source: str, *, labels: Labels, top: int) -> str:
+def describe(data: MultiLabelData, parts: Mapping[str, MultiLabelData], *, top: int) -> str:
     """The description of a data set."""
-    from lossnet.tasks.multilabel.loading import load, load_splits
-    from lossnet.tasks.multilabel.parts import has_parts
-
-    data = load(source, labels=labels)
-    parts = ""
-    if has_parts(source):
-        splits = load_splits(source, labels=labels)
-        parts = " (" + ", ".join(f"{p.n_rows:,} {name}" for name, p in splits.parts()) + ")"
+    sizes = ", ".join(f"{len(part):,} {name}" for name, part in parts.items())
     lines = [
-        ["rows", f"{data.n_rows:,}{parts}"],
+        ["rows", f"{data.n_rows:,}{f' ({sizes})' if sizes else ''}"],
         ["features", f"{data.n_features:,}{', sparse' if data.is_sparse else ''}"],
         *([["missing", f"{data.n_missing:,} values"]] if data.n_missing else []),
         ["labels", f"{data.n_labels:,}{', in a hierarchy' if data.parents else ''}"],
-        ["cardinality", f"{data.cardinality:.3f} labels a row"],
+        ["cardinality", f"{data.cardinality:.3f} labels per row"],
         ["density", f"{data.density:.4f}"],
         ["label sets", f"{data.diversity:,} distinct"],
         ["checksum", data.checksum()[:16]],
@@ -44,8 +36,6 @@ def describe(source: str, *, labels: Labels, top: int) -> str:
 
 
 def _commonest(data: MultiLabelData, top: int) -> str:
-    import numpy as np
-
     counts = data.Y.sum(axis=0, dtype=np.int64)
     order = np.argsort(-counts, kind="stable")[:top]
     lines = [["label", "rows", "share"]]
@@ -62,7 +52,6 @@ def _pairs(data: MultiLabelData, top: int) -> str:
     A pair counts from ten rows on, in small data sets from a hundredth of the rows: the lift of
     a pair seen once says little.
     """
-    import numpy as np
     from scipy.sparse import csr_matrix
 
     Y = csr_matrix(data.Y, dtype=np.float32)

@@ -8,7 +8,7 @@ import numpy as np
 
 from lossnet.errors import SettingError
 from lossnet.tasks.multilabel.dataset import MultiLabelData
-from lossnet.tasks.multilabel.splits import Splits
+from lossnet.tasks.parts import Parts
 
 # Properties of the number and of the digit as it is printed, not of one person's drawing: a
 # handwritten 4 may be closed and a handwritten 2 may have a loop.
@@ -51,7 +51,7 @@ def contradicts(Y: Any) -> np.ndarray[Any, Any]:
 
 def digits_attributes(
     seed: int = 0, *, n_train: int = 300, n_validation: int = 300, noise: float = 0.5
-) -> Splits:
+) -> Parts[MultiLabelData]:
     """Noisy digits in, the digit and a dozen facts that follow from it out.
 
     64 pixels in [0, 1] plus Gaussian noise -> 22 labels. Only ten label sets exist, so a
@@ -75,7 +75,9 @@ def digits_attributes(
     return _split(data, rng.permutation(len(digit)), n_train, n_validation)
 
 
-def digits_completion(seed: int = 0, *, n_train: int = 1000, n_validation: int = 300) -> Splits:
+def digits_completion(
+    seed: int = 0, *, n_train: int = 1000, n_validation: int = 300
+) -> Parts[MultiLabelData]:
     """The upper half of a digit in, its lower half out.
 
     32 pixels in [0, 1] -> 32 labels, on where a pixel of the lower half has at least half of
@@ -106,13 +108,13 @@ def _pixel_names(first: int, last: int) -> list[str]:
 
 def _split(
     data: MultiLabelData, order: np.ndarray[Any, Any], n_train: int, n_validation: int
-) -> Splits:
+) -> Parts[MultiLabelData]:
     if n_train < 1 or n_validation < 1 or n_train + n_validation >= len(order):
         raise SettingError(
             f"n_train={n_train} and n_validation={n_validation}: both must be positive and leave "
             f"some of the {len(order)} rows for testing"
         )
     stop = n_train + n_validation
-    return Splits(
+    return Parts(
         data.subset(order[:n_train]), data.subset(order[n_train:stop]), data.subset(order[stop:])
     )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lossnet.errors import DataError, SettingError
-from lossnet.tasks.multilabel.metric_registry import get_metric
-from lossnet.tasks.multilabel.thresholds import apply_threshold
+from lossnet.errors import SettingError
+from lossnet.tasks.multilabel.metrics import apply_threshold, get_metric
 
 if TYPE_CHECKING:
     from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
@@ -17,7 +16,9 @@ if TYPE_CHECKING:
 CHANGES = ("off -> on", "on -> off")
 
 
-def refinement_curve(model: MultiLabelClassifier, X: Any, Y: Any, *, steps: int = 30) -> np.ndarray:
+def refinement_curve(
+    model: MultiLabelClassifier, X: Any, Y: Any = None, *, steps: int = 30
+) -> np.ndarray:
     """The model's metric after 0, 1, ... ``steps`` refinement steps, ``(steps + 1,)``.
 
     For methods that predict by descending on the energy, such as ``alen`` and ``dvn``, and for
@@ -25,7 +26,7 @@ def refinement_curve(model: MultiLabelClassifier, X: Any, Y: Any, *, steps: int 
     which is tuned for the number of steps it predicts with.
     """
     path = model.refinement_path(X, steps=steps)
-    gold = _gold(model, Y, rows=path.shape[1])
+    gold = model._scored((X, Y)).Y
     metric = get_metric(model.metric)
     return np.array([metric(gold, proba, model.threshold_) for proba in path])
 
@@ -67,7 +68,9 @@ class InferenceGap:
         return "\n".join(lines)
 
 
-def inference_gap(model: MultiLabelClassifier, X: Any, Y: Any, *, most: int = 10) -> InferenceGap:
+def inference_gap(
+    model: MultiLabelClassifier, X: Any, Y: Any = None, *, most: int = 10
+) -> InferenceGap:
     """How the model's two inference networks differ on ``(X, Y)``.
 
     Both are cut at the model's ``threshold_``. A stacked cost-augmented net is shown the truth,
@@ -75,25 +78,23 @@ def inference_gap(model: MultiLabelClassifier, X: Any, Y: Any, *, most: int = 10
 
     Args:
         model: fitted with ``infnet`` or ``infnet-plus``.
-        X: rows.
+        X: rows, or data with labels.
         Y: their labels.
         most: how many of the differences are listed.
     """
     from lossnet.proposals import NetOutput
 
     if most < 0:
-        raise SettingError(f"most is {most}; give 0 or more")
+        raise SettingError(f"most must be at least 0, got {most}")
     _check_nets(model)
-    rows = model._rows(X)
-    gold = _gold(model, Y, rows=rows.shape[0])
-    source, metric = model._source(rows, gold), get_metric(model.metric)
-    test_time, augmented = (model._outputs(NetOutput(n), source) for n in ("task", "augmented"))
+    data, metric = model._scored((X, Y)), get_metric(model.metric)
+    test_time, augmented = (model._outputs(NetOutput(n), data) for n in ("task", "augmented"))
     on, other = (apply_threshold(p, model.threshold_) for p in (test_time, augmented))
     return InferenceGap(
         metric.name,
-        metric(gold, test_time, model.threshold_),
-        metric(gold, augmented, model.threshold_),
-        _differences(gold, on, other, model.label_names_)[:most],
+        metric(data.Y, test_time, model.threshold_),
+        metric(data.Y, augmented, model.threshold_),
+        _differences(data.Y, on, other, model.label_names_)[:most],
     )
 
 
@@ -122,10 +123,3 @@ def _check_nets(model: MultiLabelClassifier) -> None:
             "kept; methods with a test-time and a cost-augmented net are infnet (with "
             "loss='margin') and infnet-plus"
         )
-
-
-def _gold(model: MultiLabelClassifier, Y: Any, *, rows: int) -> np.ndarray:
-    gold = model.labels_.encode(Y)
-    if len(gold) != rows:
-        raise DataError(f"X has {rows} rows and Y has {len(gold)}; give as many")
-    return gold

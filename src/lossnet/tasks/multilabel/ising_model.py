@@ -16,7 +16,7 @@ import numpy as np
 
 from lossnet.errors import DataError, SettingError, unknown
 from lossnet.tasks.multilabel.dataset import MultiLabelData
-from lossnet.tasks.multilabel.splits import Splits
+from lossnet.tasks.parts import Parts
 
 Array = np.ndarray[Any, Any]
 METRICS = ("subset-accuracy", "hamming", "example-f1")
@@ -150,7 +150,7 @@ def ising(
     n_validation: int = 1000,
     n_test: int = 5000,
     seed: int = 0,
-) -> Splits:
+) -> Parts[MultiLabelData]:
     """Samples of :class:`Ising` for training, validation and testing.
 
     The seed fixes the model, ``Ising(labels, features, coupling=..., field=..., seed=seed)``,
@@ -163,4 +163,4 @@ def ising(
     data = model.sample(sum(sizes), seed=seed + 1)
     ends = np.cumsum((0, *sizes))
     parts = [data.subset(np.arange(a, b)) for a, b in pairwise(ends)]
-    return Splits(*parts)
+    return Parts(*parts)

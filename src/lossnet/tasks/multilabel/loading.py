@@ -1,22 +1,20 @@
-"""The front door: a file, a folder or a built-in name becomes data."""
+"""Data from a file, a folder or a built-in name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from lossnet.data.text import extension
 from lossnet.errors import DataError, SettingError, unknown
-from lossnet.tasks.multilabel.builtin import BUILTIN, builtin_splits
+from lossnet.tasks.multilabel.builtin import BUILTIN, builtin_parts
+from lossnet.tasks.multilabel.columns import matched, read_matching
 from lossnet.tasks.multilabel.dataset import MultiLabelData
+from lossnet.tasks.multilabel.folders import folder_files, marks, not_read, parts_of_rows
 from lossnet.tasks.multilabel.formats.readers import EXTENSIONS, Labels, read_files
-from lossnet.tasks.multilabel.splits import (
-    Splits,
-    concatenate,
-    folder_splits,
-    folder_whole,
-    split_rows,
-)
+from lossnet.tasks.parts import Parts, as_parts, joined
 
 
 def load(source: str | Path, *, labels: Labels = None) -> MultiLabelData:
@@ -29,13 +27,7 @@ def load(source: str | Path, *, labels: Labels = None) -> MultiLabelData:
         labels: which columns are labels, where the file does not say: n for the first n, -n for
             the last n, or a list of names.
     """
-    path = _existing(source)
-    if path is None:
-        _no_labels(source, labels)
-        return concatenate([data for _, data in builtin_splits(str(source)).parts()])
-    return (
-        folder_whole(path, labels=labels) if path.is_dir() else load_files([path], labels=labels)[0]
-    )
+    return joined(read_parts(source, labels=labels, undivided=True))
 
 
 def load_files(paths: Sequence[str | Path], *, labels: Labels = None) -> list[MultiLabelData]:
@@ -43,25 +35,85 @@ def load_files(paths: Sequence[str | Path], *, labels: Labels = None) -> list[Mu
     return read_files(paths, labels=labels)
 
 
-def load_splits(source: str | Path, *, labels: Labels = None, seed: int = 0) -> Splits:
+def load_splits(
+    source: str | Path, *, labels: Labels = None, seed: int = 0
+) -> Parts[MultiLabelData]:
     """Read a data set's training, validation and test parts.
 
     A folder: as its ``split.json`` or its files say; without either, and for a single file, the
     rows are divided at random, 60/20/20. A built-in name has its own parts. What a folder does
-    not hold is None: see :meth:`Splits.with_validation`.
+    not hold is None: see :meth:`~lossnet.tasks.parts.Parts.with_validation`.
 
     Args:
         source: as in :func:`load`.
         labels: as in :func:`load`.
         seed: of the division at random; nothing else (a built-in's is ``name:seed=3``).
     """
+    return as_parts(read_parts(source, labels=labels), str(source), seed=seed)
+
+
+def read_parts(
+    source: str | Path,
+    *,
+    labels: Labels = None,
+    known: Mapping[str, Any] | None = None,
+    labelled: bool = True,
+    undivided: bool = False,
+) -> dict[str, MultiLabelData]:
+    """The parts of a data set by name; ``""`` is the file that holds all rows.
+
+    Args:
+        source: as in :func:`load`.
+        labels: as in :func:`load`.
+        known: the labels and features of the training data, see
+            :func:`lossnet.tasks.multilabel.columns.matched`; columns are matched by name.
+        labelled: whether labels are needed; where not, a file may lack them, and columns that are
+            ``known`` come without.
+        undivided: of a folder with both a file of all rows and part files, read the former.
+    """
+
+    def read(paths: Sequence[Path], name: str | None = None) -> list[MultiLabelData]:
+        if known is None or labels is not None:
+            return read_files(paths, labels=labels, name=name)
+        found = [read_matching(path, known, labelled=labelled) for path in paths]
+        return [replace(data, name=name or data.name) for data in found]
+
     path = _existing(source)
     if path is None:
-        _no_labels(source, labels)
-        return builtin_splits(str(source))
-    if path.is_dir():
-        return folder_splits(path, labels=labels, seed=seed)
-    return split_rows(load(path, labels=labels), seed=seed)
+        if labels is not None:
+            raise SettingError(f"{source} has its own labels: leave labels= out")
+        found = dict(builtin_parts(str(source)).items())
+    elif path.is_dir():
+        found = _read_folder(path, read, undivided)
+    else:
+        found = {"": read([path])[0]}
+    if known is None:
+        return found
+    return {
+        part: matched(data, known, str(source), labelled=labelled) for part, data in found.items()
+    }
+
+
+def _read_folder(folder: Path, read: Any, undivided: bool) -> dict[str, MultiLabelData]:
+    """The parts of a folder that holds one data set.
+
+    One file of all rows with ``split.json`` first; else one file per part, the part's name in the
+    file's name (``a-train.arff``, ``a.valid.arff``); else one file of all rows.
+    """
+    files = folder_files(folder)
+    split = folder / "split.json"
+    if split.is_file() and "" not in files:
+        raise DataError(f"{folder} has split.json but no file of all rows for it to divide")
+    if "" in files and (split.is_file() or undivided or "train" not in files):
+        files = {"": files[""]}
+    else:
+        files.pop("", None)
+    found = dict(zip(files, read(list(files.values()), folder.name), strict=True))
+    first = next(iter(found.values()))
+    first.notes.extend(not_read(folder, files.values()))
+    for part, data in found.items():
+        data.notes.extend(marks(files[part]))
+    return found | parts_of_rows(first, split) if split.is_file() else found
 
 
 def _existing(source: str | Path) -> Path | None:
@@ -75,8 +127,3 @@ def _existing(source: str | Path) -> Path | None:
     if isinstance(source, Path) or "/" in name or extension(name) in EXTENSIONS:
         raise DataError(f"{source} does not exist")
     raise unknown("data set", name, BUILTIN)
-
-
-def _no_labels(source: str | Path, labels: Labels) -> None:
-    if labels is not None:
-        raise SettingError(f"{source} has its own labels: leave labels= out")

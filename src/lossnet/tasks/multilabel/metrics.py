@@ -1,26 +1,69 @@
 """Multi-label metrics, higher is better (but :func:`hamming_loss`), vectorised over all rows.
 
-Shapes: ``Y`` (n, L) gold 0/1, ``P`` (n, L) predicted 0/1, ``proba`` (n, L). For one row or one
-label, ``tp`` counts gold and predicted, ``predicted`` counts predicted, ``gold`` counts gold.
+Shapes: ``Y`` (n, L) gold 0/1, ``P`` (n, L) predicted 0/1, ``proba`` (n, L), arrays or anything
+that converts to one, also scipy sparse. For one row or one label, ``tp`` counts gold and predicted,
+``predicted`` counts predicted, ``gold`` counts gold.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lossnet.errors import SettingError
-from lossnet.tasks.multilabel.arrays import (
-    Bools,
-    Floats,
-    check_same_shape,
-    indicator,
-    probabilities,
-)
+from lossnet.errors import DataError, SettingError, unknown
 
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 Counts = NDArray[np.intp]
+MetricFunction = Callable[[Any, Any], float]
+
+
+def _matrix(values: Any, name: str) -> NDArray[Any]:
+    """``values`` (array, nested list, tensor, scipy sparse matrix) as a dense (n, L) array."""
+    dense = values.toarray() if hasattr(values, "toarray") else values
+    array = np.asarray(dense)
+    if array.ndim != 2 or array.shape[0] == 0 or array.shape[1] == 0:
+        raise DataError(
+            f"{name} has shape {array.shape}: expected (rows, labels) with at least one of each"
+        )
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{name} has dtype {array.dtype}: expected booleans or numbers")
+    return array
+
+
+def indicator(values: ArrayLike, name: str = "Y") -> Bools:
+    """A 0/1 matrix (n, L), dense or scipy sparse, as booleans; other values are an error."""
+    array = _matrix(values, name)
+    if array.dtype == np.bool_:
+        return array
+    ones = array == 1
+    wrong = ~(ones | (array == 0))
+    if wrong.any():
+        row, label = np.argwhere(wrong)[0]
+        raise DataError(
+            f"{name} must hold only 0 and 1, but {name}[{row}, {label}] is {array[row, label]}; "
+            "cut probabilities with apply_threshold first"
+        )
+    return ones
+
+
+def probabilities(values: ArrayLike, name: str = "proba") -> Floats:
+    """A matrix (n, L) of finite float64 numbers; NaN and infinity are an error."""
+    array = _matrix(values, name).astype(np.float64, copy=False)
+    if not np.isfinite(array).all():
+        row, label = np.argwhere(~np.isfinite(array))[0]
+        raise DataError(f"{name}[{row}, {label}] is {array[row, label]}: expected finite numbers")
+    return array
+
+
+def check_same_shape(first: NDArray[Any], second: NDArray[Any], names: str) -> None:
+    """Raise :class:`DataError` unless the two arrays have one shape."""
+    if first.shape != second.shape:
+        raise DataError(f"{names} have shapes {first.shape} and {second.shape}: expected the same")
 
 
 def f1_of_counts(tp: Counts, predicted: Counts, gold: Counts, *, empty: float) -> Floats:
@@ -134,3 +177,87 @@ def _last_of_tie(ordered: Floats) -> NDArray[Any]:
     end = end.copy()
     end[:, :-1][tied] = width
     return np.minimum.accumulate(end[:, ::-1], axis=1)[:, ::-1]
+
+
+def apply_threshold(proba: ArrayLike, threshold: ArrayLike = 0.5) -> NDArray[np.uint8]:
+    """1 where ``proba >= threshold``, else 0; one threshold, or (L,) for one a label.
+
+    >>> apply_threshold([[0.2, 0.7]], [0.1, 0.8]).tolist()
+    [[1, 0]]
+    """
+    values = probabilities(proba)
+    cut = np.asarray(threshold, dtype=np.float64)
+    if cut.ndim > 1 or (cut.ndim == 1 and len(cut) != values.shape[1]):
+        raise DataError(
+            f"threshold has shape {cut.shape}: expected one number or one for each of the "
+            f"{values.shape[1]} labels"
+        )
+    if np.isnan(cut).any():
+        raise DataError("threshold holds NaN: expected numbers")
+    return (values >= cut).view(np.uint8)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric, higher is better: ``function(Y, P)``, or ``function(Y, proba)``.
+
+    Args:
+        name: as written on a command line and in a results file.
+        function: takes two (n, L) arrays, gold labels first, and gives one number.
+        needs: whether the second array holds 0/1 labels or probabilities.
+    """
+
+    name: str
+    function: MetricFunction
+    needs: Literal["labels", "probabilities"] = "labels"
+
+    def __call__(self, Y: ArrayLike, proba: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+        """The metric of ``proba``, cut at ``threshold`` first where labels are needed."""
+        if self.needs == "labels":
+            return float(self.function(Y, apply_threshold(proba, threshold)))
+        return float(self.function(Y, proba))
+
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("example-f1", example_f1),
+        Metric("micro-f1", micro_f1),
+        Metric("macro-f1", macro_f1),
+        Metric("subset-accuracy", subset_accuracy),
+        Metric("hamming", hamming),
+        Metric("map", mean_average_precision, needs="probabilities"),
+    )
+}
+
+
+def get_metric(metric: str | Metric | MetricFunction) -> Metric:
+    """The metric of that name; a function ``(Y, P) -> float`` of 0/1 labels is wrapped.
+
+    Wrap a function of probabilities yourself: ``Metric("name", f, needs="probabilities")``.
+    """
+    if isinstance(metric, Metric):
+        return metric
+    if isinstance(metric, str):
+        if metric not in METRICS:
+            raise unknown("metric", metric, METRICS)
+        return METRICS[metric]
+    if callable(metric):
+        return Metric(getattr(metric, "__name__", type(metric).__name__), metric)
+    raise SettingError(
+        f"metric={metric!r}: expected a name ({', '.join(METRICS)}), a Metric or a function"
+    )
+
+
+def evaluate(Y: ArrayLike, proba: ArrayLike, threshold: ArrayLike = 0.5) -> dict[str, float]:
+    """Every metric of :data:`METRICS`, with ``proba`` cut at ``threshold`` (one, or one a label).
+
+    >>> evaluate([[1, 0], [0, 1]], [[0.9, 0.2], [0.1, 0.4]])["example-f1"]
+    0.5
+    """
+    gold, values = indicator(Y, "Y"), probabilities(proba)
+    predicted = apply_threshold(values, threshold).view(bool)
+    return {
+        name: float(metric.function(gold, predicted if metric.needs == "labels" else values))
+        for name, metric in METRICS.items()
+    }

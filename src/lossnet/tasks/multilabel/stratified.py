@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lossnet.errors import DataError, SettingError
-from lossnet.tasks.multilabel.arrays import indicator
+from lossnet.tasks.multilabel.metrics import indicator
 
 Rows = NDArray[np.intp]
 

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import assert_all_finite
 
 from lossnet.errors import DataError
+from lossnet.tasks.multilabel.dataset import MultiLabelData
 
 #: What :meth:`Labels.to_json` gives: see :func:`lossnet.tasks.model_folder.check_form`.
 LABELS_FORM = (
@@ -40,7 +41,7 @@ class Labels:
         Takes indicator matrices as numpy arrays, lists, scipy sparse matrices and frames, and
         a 1-D y of two classes.
         """
-        values, names = _array(Y, "Y")
+        values, names = _array(Y)
         if values.ndim == 1:
             labels = cls(["y"], classes=_two_classes(values))
             return labels.encode(values), labels
@@ -51,51 +52,50 @@ class Labels:
             labels = cls(names, named=True)
         else:
             labels = cls([f"label_{i}" for i in range(values.shape[1])])
-        return _indicator(values, labels.names, "Y"), labels
+        return _indicator(values, labels.names), labels
 
-    def encode(self, Y: Any, name: str = "Y") -> np.ndarray:
+    def encode(self, Y: Any) -> np.ndarray:
         """Further labels as the same matrix; the columns of a frame are found by their names."""
-        values = self._columns(Y, name)
+        values = self._columns(Y)
         if self.classes is None:
-            return _indicator(values, self.names, name)
+            return _indicator(values, self.names)
         strange = ~np.isin(values, self.classes)
         if strange.any():
             raise DataError(
-                f"{name} holds {values[strange][0]!r}, which training never saw; its classes are "
+                f"Y holds {values[strange][0]!r}, which is absent from training; its classes are "
                 f"{self.classes.tolist()}"
             )
         return (values == self.classes[1]).astype(np.uint8)[:, None]
 
-    def relaxed(self, Y: Any, name: str = "Y") -> np.ndarray:
+    def relaxed(self, Y: Any) -> np.ndarray:
         """Label sets or points between them, ``(n, L)`` numbers in [0, 1]."""
         if self.classes is not None:
-            return self.encode(Y, name)
-        values = self._columns(Y, name)
+            return self.encode(Y)
+        values = self._columns(Y)
         if values.dtype.kind not in "biuf" or not ((values >= 0) & (values <= 1)).all():
-            raise DataError(f"{name} is not between 0 and 1 everywhere")
+            raise DataError("Y must lie between 0 and 1 everywhere")
         return values
 
-    def _columns(self, Y: Any, name: str) -> np.ndarray:
+    def _columns(self, Y: Any) -> np.ndarray:
         """``Y`` as an array of the shape seen in training, its columns in training's order."""
-        values, names = _array(Y, name)
+        values, names = _array(Y)
         if self.classes is not None:
             if values.ndim == 2 and values.shape[1] == 1:
                 values = values[:, 0]
             if values.ndim != 1:
                 raise DataError(
-                    f"{name} has shape {values.shape}; expected one class a row, as in training"
+                    f"Y has shape {values.shape}; expected one class per row, as in training"
                 )
             return values
         if values.ndim != 2 or values.shape[1] != len(self.names):
             raise DataError(
-                f"{name} has shape {values.shape}; expected {len(self.names)} labels, as in "
-                "training"
+                f"Y has shape {values.shape}; expected {len(self.names)} labels, as in training"
             )
         if names is None or not self.named:
             return values
         if missing := [label for label in self.names if label not in names]:
             raise DataError(
-                f"{name} has no column {missing[0]!r}, which Y had in training; its columns are "
+                f"Y has no column {missing[0]!r}, which Y had in training; its columns are "
                 f"{', '.join(names)}"
             )
         return values[:, [names.index(label) for label in self.names]]
@@ -124,8 +124,10 @@ class Labels:
         return predicted
 
 
-def _array(Y: Any, name: str) -> tuple[np.ndarray, list[str] | None]:
+def _array(Y: Any) -> tuple[np.ndarray, list[str] | None]:
     """``Y`` as a 1-D or 2-D array, and the names of its columns where it brought any."""
+    if isinstance(Y, MultiLabelData):
+        return Y.Y, Y.label_names
     names = [str(column) for column in Y.columns] if hasattr(Y, "columns") else None
     try:
         values = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
@@ -135,12 +137,12 @@ def _array(Y: Any, name: str) -> tuple[np.ndarray, list[str] | None]:
             values = np.array(values.tolist())
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"{name} is not a matrix of numbers ({error}); give an indicator matrix of 0 and 1, "
+            f"Y is not a matrix of numbers ({error}); give an indicator matrix of 0 and 1, "
             "for label lists see sklearn.preprocessing.MultiLabelBinarizer"
         ) from error
     if values.ndim not in (1, 2) or values.shape[-1] == 0:
         raise DataError(
-            f"{name} has shape {values.shape}; expected (rows, labels), or one class a row"
+            f"Y has shape {values.shape}; expected (rows, labels), or one class per row"
         )
     return values, names
 
@@ -150,7 +152,7 @@ def _two_classes(y: np.ndarray) -> np.ndarray:
     if y.dtype == object and not all(isinstance(value, str) for value in y):
         strange = next(value for value in y if not isinstance(value, str))
         raise DataError(
-            f"y holds {strange!r}; give one class a row, all numbers or all strings. For label "
+            f"y holds {strange!r}; give one class per row, all numbers or all strings. For label "
             "lists see sklearn.preprocessing.MultiLabelBinarizer"
         )
     if y.dtype != object:
@@ -160,7 +162,7 @@ def _two_classes(y: np.ndarray) -> np.ndarray:
     if kind != "binary":
         raise DataError(
             f"Only binary classification is supported. The type of the target is {kind}. For many "
-            "labels give an indicator matrix, one 0/1 column a label"
+            "labels give an indicator matrix, one 0/1 column per label"
         )
     classes = np.unique(y)
     if len(classes) < 2:
@@ -168,15 +170,15 @@ def _two_classes(y: np.ndarray) -> np.ndarray:
     return classes
 
 
-def _indicator(values: np.ndarray, names: list[str], name: str) -> np.ndarray:
+def _indicator(values: np.ndarray, names: list[str]) -> np.ndarray:
     """``values`` as uint8, or an error that names the first row and label that is not 0 or 1."""
     if values.dtype.kind not in "biuf":
-        raise DataError(f"{name} holds {values.dtype} values; expected only 0 and 1")
+        raise DataError(f"Y holds {values.dtype} values; expected only 0 and 1")
     wrong = ~((values == 0) | (values == 1))
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise DataError(
-            f"{name} is not binary: row {row}, label {column} ({names[column]}) is "
+            f"Y is not binary: row {row}, label {column} ({names[column]}) is "
             f"{values[row, column]}; expected only 0 and 1"
         )
     return values.astype(np.uint8)

@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+import copy
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lossnet.cli.parser import labels, probability
-from lossnet.plain_text import counted, joined_columns, metrics_table
-from lossnet.tasks.task import Judged, Measured, Parts, Rows, Task, emit
+from lossnet.plain_text import counted
+from lossnet.tasks.options import count_or_names, probability
+from lossnet.tasks.task import Known, Measured, Task, emit, once
 
 if TYPE_CHECKING:
-    from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
     from lossnet.tasks.multilabel.dataset import MultiLabelData
-    from lossnet.tasks.multilabel.rows import Known
+    from lossnet.tasks.parts import Parts
 
 OWN, HALF = "at threshold", "at 0.5"
 
 
-class MultiLabel:
-    """See :class:`~lossnet.tasks.task.Task`."""
+class MultiLabelTask(Task):
+    """Rows with a set of labels each."""
 
     name = "multilabel"
-    unit = "rows"
-    estimator_name = "MultiLabelClassifier"
+    formats = (
+        "Rows of features with a set of labels each: files (.arff, .csv, .tsv, .npz, .svm, .txt, "
+        "also .gz), folders of such, or digits-attributes, digits-completion and ising, with "
+        "parameters: ising:coupling=2."
+    )
+    probabilities = "of all labels"
+    estimator_path = "lossnet.tasks.multilabel.classifier:MultiLabelClassifier"
     default_method = "seal-nce"
-    outputs: tuple[str, ...] = (".jsonl", ".csv")
-    not_in_files: frozenset[str] = frozenset({"task_net", "energy_net"})
+    outputs = (".jsonl", ".csv")
+    not_in_files = frozenset({"task_net", "energy_net"})
+    facts_form: Mapping[str, Any] = {"labels": [str], "features": [str], "labels_given": bool}
+    measured_how = "at the models' thresholds, or at 0.5 where a column says so"
 
     def add_options(self, group: Any, command: str) -> None:
         """``--labels``, and for a trained model ``--threshold``."""
         group.add_argument(
             "--labels",
-            type=labels,
+            type=count_or_names,
             help="which columns are labels, where the file does not say: n for the first n, -n "
             "for the last n, or names between commas",
         )
@@ -41,10 +51,6 @@ class MultiLabel:
             group.add_argument(
                 "--threshold", type=probability, metavar="X", help="in place of the model's own"
             )
-
-    def parameters(self, args: argparse.Namespace) -> dict[str, Any]:
-        """None."""
-        return {}
 
     # Data ------------------------------------------------------------------------------------
 
@@ -57,87 +63,85 @@ class MultiLabel:
         files = path.iterdir() if path.is_dir() else [path]
         return not path.exists() or any(extension(file) in EXTENSIONS for file in files)
 
-    def load_parts(self, args: argparse.Namespace) -> Parts:
-        """The parts, their columns alike."""
-        from lossnet.tasks.multilabel.parts import load_parts
+    def read(
+        self,
+        source: str,
+        args: argparse.Namespace,
+        *,
+        known: Known | None = None,
+        labelled: bool = True,
+    ) -> dict[str, Any]:
+        """The parts, in the known columns."""
+        from lossnet.tasks.multilabel.loading import read_parts
 
-        return load_parts(
-            args.data,
-            labels=args.labels,
-            validation=getattr(args, "validation", None),
-            test=getattr(args, "test", None),
-        )
+        options: dict[str, Any] = {
+            "labels": args.labels,
+            "known": known and {key: known.get(key) for key in self.facts_form},
+            "labelled": labelled,
+            # As first asked for: evaluate sets the split for further models.
+            "undivided": once(args, "undivided", lambda: getattr(args, "split", None) == "all"),
+        }
+        read = once(args, (source, repr(options)), lambda: read_parts(source, **options))
+        if known and not labelled:
+            return {
+                part: replace(data, notes=[*data.notes, *_missing_values(data)])
+                for part, data in read.items()
+            }
+        return read
 
-    def load_spare(self, args: argparse.Namespace, splits: Parts) -> Rows:
-        """Rows in the columns of the training part."""
-        from lossnet.tasks.multilabel.rows import Known, load_unlabelled
+    def facts(self, data: Any, args: argparse.Namespace) -> dict[str, Any]:
+        """The names of labels and features, and whether labels had to be given."""
+        return {
+            "labels": data.label_names,
+            "features": data.feature_names,
+            "labels_given": args.labels is not None,
+        }
 
-        train: MultiLabelData = splits.train
-        known = Known(train.label_names, train.n_features, train.feature_names)
-        rows = load_unlabelled(args.unlabelled, known, labels=args.labels)
-        return Rows(rows.data.X, rows.count, rows.split, rows.notes)
+    def known(self, model: Any) -> Known:
+        """Names of labels, number of features."""
+        names = [str(name) for name in model.label_names_]
+        return {"labels": names, "features": int(model.n_features_in_)}
 
-    def count(self, data: Any) -> int:
-        """Rows."""
-        return int(data.n_rows)
-
-    def sizes(self, splits: Parts) -> str:
+    def sizes(self, parts: Parts[Any], args: argparse.Namespace) -> str:
         """Rows of each part, features and labels."""
-        parts = ", ".join(f"{data.n_rows:,} {part}" for part, data in splits.parts())
-        train: MultiLabelData = splits.train
-        return (
-            f"{parts} rows, {counted(train.n_features, 'feature')}, "
-            f"{counted(train.n_labels, 'label')}"
-        )
+        features = counted(parts.train.n_features, "feature")
+        return f"{super().sizes(parts, args)}, {features}, {counted(parts.train.n_labels, 'label')}"
 
-    def notes(self, splits: Parts, args: argparse.Namespace) -> list[str]:
+    def notes(self, parts: Parts[Any], args: argparse.Namespace) -> list[str]:
         """The reader's, and missing values."""
-        from lossnet.tasks.multilabel.parts import missing_values
+        return [*super().notes(parts, args), *_missing_values(*(d for _, d in parts.items()))]
 
-        return [*splits.train.notes, *missing_values(*(data for _, data in splits.parts()))]
+    def evaluation_notes(self, data: Any, args: argparse.Namespace, known: Known) -> list[str]:
+        """Missing values."""
+        return _missing_values(data)
 
-    # Models ----------------------------------------------------------------------------------
+    def describe(self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace) -> str:
+        """Counts, the commonest labels, and which go together."""
+        from lossnet.tasks.multilabel.describe import describe
 
-    def estimator(self) -> type[MultiLabelClassifier]:
-        """The classifier."""
-        from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
+        return describe(data, parts, top=args.top)
 
-        return MultiLabelClassifier
-
-    def fit(self, model: Any, splits: Parts, **options: Any) -> None:
-        """Train, the labels' names given."""
-        from lossnet.tasks.multilabel.parts import fit
-
-        fit(model, splits, **options)  # type: ignore[arg-type]
+    # Metrics ---------------------------------------------------------------------------------
 
     def measure(self, model: Any, data: Any, args: argparse.Namespace | None = None) -> Measured:
         """Every metric at the model's threshold (or the one given) and at 0.5."""
-        from lossnet.tasks.multilabel.metric_registry import evaluate
+        from lossnet.tasks.multilabel.metrics import evaluate
 
         given = None if args is None else args.threshold
-        proba = model.predict_proba(data.X)
+        proba = _probabilities(model, data)
         first = OWN if given is None else f"at {given:g}"
         own = _threshold(model, args)
         return {first: evaluate(data.Y, proba, own), HALF: evaluate(data.Y, proba, 0.5)}
 
     def flat(self, measured: Measured) -> dict[str, float]:
         """``example-f1`` at the threshold and, at 0.5, ``example-f1@0.5``."""
-        values = dict(measured[OWN])
         # MAP reads probabilities: no threshold changes it.
-        values |= {f"{name}@0.5": v for name, v in measured[HALF].items() if name != "map"}
-        return values
+        half = {f"{name}@0.5": v for name, v in measured[HALF].items() if name != "map"}
+        return measured[OWN] | half
 
-    def table(self, report: Mapping[str, Measured]) -> str:
-        """Metrics down, parts and thresholds across."""
-        return metrics_table(joined_columns(report))
-
-    def compared(self, splits: Parts) -> Sequence[str]:
+    def compared(self, parts: Parts[Any]) -> tuple[str, ...]:
         """The usual metrics and the time."""
         return ("example-f1", "example-f1@0.5", "subset-accuracy", "micro-f1", "map", "seconds")
-
-    def measured_how(self) -> str:
-        """Thresholds."""
-        return "at the models' thresholds, or at 0.5 where a column says so"
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
         """The threshold, or the thresholds."""
@@ -148,63 +152,58 @@ class MultiLabel:
         """The threshold, or the range of thresholds."""
         threshold = _threshold(model, args)
         if getattr(threshold, "ndim", 0):
-            return f"threshold {threshold.min():.3g} to {threshold.max():.3g}, one a label"
+            return f"threshold {threshold.min():.3g} to {threshold.max():.3g}, one per label"
         return f"threshold {float(threshold):.3g}"
 
-    # Model folders, and data for a model -----------------------------------------------------
+    # Predictions -----------------------------------------------------------------------------
 
-    def data_facts(self, splits: Parts, args: argparse.Namespace) -> dict[str, Any]:
-        """The features' names, and whether labels had to be told."""
-        return {"labels_given": args.labels is not None, "features": splits.train.feature_names}
-
-    def known(self, model: Any, facts: Mapping[str, Any] | None) -> Known:
-        """Names of labels and features."""
-        from lossnet.tasks.multilabel.rows import Known
-
-        names = [str(name) for name in model.label_names_]
-        width = int(model.n_features_in_)
-        if facts is None:
-            return Known(names, width)
-        features = [str(name) for name in facts["features"]]
-        # Label numbers of svmlight files need no telling; a count would be told by the rows.
-        told = facts["labels_given"] and not all(name.isdecimal() for name in names)
-        options = names if told else None
-        return Known(names, width, features, options, facts["train_checksum"], facts["source"])
-
-    def load_labelled(self, args: argparse.Namespace, known: Known) -> Rows:
-        """Rows with the model's labels, matched by name."""
-        from lossnet.tasks.multilabel.rows import load_labelled
-
-        return load_labelled(args, known)
-
-    def load_unlabelled(self, args: argparse.Namespace, known: Known) -> Rows:
-        """Rows in the model's features."""
-        from lossnet.tasks.multilabel.rows import load_unlabelled
-
-        return load_unlabelled(args.data, known, split=args.split, labels=args.labels)
-
-    def check_evaluation(self, models: Mapping[str, Any], args: argparse.Namespace) -> None:
-        """Nothing to check."""
-
-    def draw(self, judged: Mapping[str, Judged], args: argparse.Namespace) -> list[str]:
-        """Nothing to draw."""
-        return []
-
-    def predict(self, model: Any, known: Known, rows: Rows, args: argparse.Namespace) -> None:
+    def write(self, model: Any, data: Any, args: argparse.Namespace) -> None:
         """The labels of every row, as JSON lines or CSV."""
-        from lossnet.tasks.multilabel.predictions import csv_lines, json_lines
-        from lossnet.tasks.multilabel.thresholds import apply_threshold
+        chosen = copy.copy(model)
+        chosen.threshold_ = _threshold(model, args)
+        if (args.out or "").lower().endswith(".csv"):
+            emit(_csv_lines(chosen, data, args.proba), args.out)
+        else:
+            super().write(chosen, data, args)
 
-        proba = model.predict_proba(rows.data.X)
-        on = apply_threshold(proba, _threshold(model, args)).astype(bool)
-        write = csv_lines if (args.out or "").lower().endswith(".csv") else json_lines
-        emit(write(known.label_names, on, proba if args.proba else None), args.out)
+    def json_rows(self, model: Any, data: Any, *, proba: bool) -> Iterator[dict[str, Any]]:
+        """The labels that are on, and all probabilities where asked for."""
+        names = model.label_names_
+        for on, values in _predicted(model, data):
+            row: dict[str, Any] = {"labels": [n for n, hit in zip(names, on, strict=True) if hit]}
+            if proba:
+                rounded = (round(float(value), 6) for value in values)
+                row["probabilities"] = dict(zip(names, rounded, strict=True))
+            yield row
 
-    def describe(self, args: argparse.Namespace) -> str:
-        """Counts, the commonest labels, and which go together."""
-        from lossnet.tasks.multilabel.describe import describe
 
-        return describe(args.data, labels=args.labels, top=args.top)
+def _csv_lines(model: Any, data: MultiLabelData, proba: bool) -> Iterator[str]:
+    """A column of 0 and 1 for each label, then of probabilities, named as the reader wants them."""
+    from lossnet.tasks.multilabel.formats.csv import PREFIX
+
+    head = ["row", *(f"{PREFIX}{name}" for name in model.label_names_)]
+    yield _csv_line(head + [f"probability:{name}" for name in model.label_names_ if proba])
+    for row, (on, values) in enumerate(_predicted(model, data)):
+        yield _csv_line([row, *on, *(f"{value:.6g}" for value in values if proba)])
+
+
+def _csv_line(cells: list[Any]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
+
+
+def _predicted(model: Any, data: MultiLabelData) -> Iterator[tuple[Any, Any]]:
+    """Labels and probabilities of each row."""
+    from lossnet.tasks.multilabel.metrics import apply_threshold
+
+    proba = _probabilities(model, data)
+    return zip(apply_threshold(proba, model.threshold_), proba, strict=True)
+
+
+def _probabilities(model: Any, data: MultiLabelData) -> Any:
+    """One column per label, also for a model that was trained on a 1-D y of two classes."""
+    return model.predict_proba(data)[:, -len(model.label_names_) :]
 
 
 def _threshold(model: Any, args: argparse.Namespace | None) -> Any:
@@ -213,4 +212,11 @@ def _threshold(model: Any, args: argparse.Namespace | None) -> Any:
     return model.threshold_ if given is None else given
 
 
-TASK: Task = MultiLabel()
+def _missing_values(*parts: MultiLabelData) -> list[str]:
+    """A note on what a model does about missing values, where there are any."""
+    count = sum(data.n_missing for data in parts)
+    what = "1 missing value is" if count == 1 else f"{count:,} missing values are"
+    return [f"{what} replaced by the mean of the training rows"] if count else []
+
+
+TASK = MultiLabelTask()

@@ -5,24 +5,25 @@ A label is predicted where ``proba >= threshold``, compared in float64.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lossnet.errors import DataError, SettingError
-from lossnet.tasks.multilabel.arrays import (
+from lossnet.tasks.multilabel.metrics import (
     Bools,
+    Counts,
     Floats,
+    Metric,
+    MetricFunction,
     check_same_shape,
+    f1_of_counts,
+    get_metric,
     indicator,
     probabilities,
 )
-from lossnet.tasks.multilabel.metrics import Counts, f1_of_counts
-
-if TYPE_CHECKING:
-    from lossnet.tasks.multilabel.metric_registry import Metric, MetricFunction
 
 SMALL = (0.001, 0.002, 0.003, 0.005, 0.0075)
 """Thresholds below 0.01 in the default grid, for labels that are rare or badly calibrated."""
@@ -31,24 +32,6 @@ SMALL = (0.001, 0.002, 0.003, 0.005, 0.0075)
 def default_grid() -> Floats:
     """104 thresholds: five below 0.01, then 0.01, 0.02, ... 0.99."""
     return np.concatenate([SMALL, np.arange(1, 100) / 100])
-
-
-def apply_threshold(proba: ArrayLike, threshold: ArrayLike = 0.5) -> NDArray[np.uint8]:
-    """1 where ``proba >= threshold``, else 0; one threshold, or (L,) for one a label.
-
-    >>> apply_threshold([[0.2, 0.7]], [0.1, 0.8]).tolist()
-    [[1, 0]]
-    """
-    values = probabilities(proba)
-    cut = np.asarray(threshold, dtype=np.float64)
-    if cut.ndim > 1 or (cut.ndim == 1 and len(cut) != values.shape[1]):
-        raise DataError(
-            f"threshold has shape {cut.shape}: expected one number or one for each of the "
-            f"{values.shape[1]} labels"
-        )
-    if np.isnan(cut).any():
-        raise DataError("threshold holds NaN: expected numbers")
-    return (values >= cut).view(np.uint8)
 
 
 def tune_threshold(
@@ -81,8 +64,6 @@ def tune_threshold(
     Returns:
         The threshold, shape () or (L,), and the metric with it.
     """
-    from lossnet.tasks.multilabel.metric_registry import get_metric
-
     chosen = get_metric(metric)
     if chosen.needs == "probabilities":
         raise SettingError(f"metric {chosen.name!r} does not depend on a threshold; choose another")
@@ -206,3 +187,40 @@ CURVES: dict[str, Callable[[Bools, Floats, Floats], Floats]] = {
     "hamming": _hamming_curve,
 }
 """Metrics that are known at every threshold of a grid from one pass over the data."""
+
+
+def choose_threshold(
+    setting: float | str, metric: Metric, Y: np.ndarray, proba: np.ndarray
+) -> float | np.ndarray:
+    """The threshold: tuned for the metric as the setting says, or the number given.
+
+    A metric of probabilities knows no threshold; it is then tuned for example-F1.
+    """
+    if not isinstance(setting, str):
+        return float(setting)
+    tuned_for = metric if metric.needs == "labels" else get_metric("example-f1")
+    found, _ = tune_threshold(Y, proba, metric=tuned_for, per_label=setting == "tuned-per-label")
+    return float(found) if found.ndim == 0 else found
+
+
+def validation_metric(
+    setting: float | str, metric: Metric, Y: np.ndarray, proba: np.ndarray
+) -> float:
+    """The metric at the fixed threshold, or at the best shared one where it is to be tuned."""
+    if metric.needs == "labels" and isinstance(setting, str):
+        return float(tune_threshold(Y, proba, metric=metric)[1])
+    return _finite(metric, metric(Y, proba, 0.5 if isinstance(setting, str) else setting))
+
+
+def check_metric(metric: Metric, Y: np.ndarray) -> None:
+    """Raise where the metric gives no number for a perfect prediction of validation data."""
+    _finite(metric, metric(Y, Y.astype(np.float64)))
+
+
+def _finite(metric: Metric, value: float) -> float:
+    if not math.isfinite(value):
+        raise DataError(
+            f"metric {metric.name!r} is {value} on the validation data; give validation data that "
+            "it is defined on (map needs a row with a label), or choose another metric"
+        )
+    return value

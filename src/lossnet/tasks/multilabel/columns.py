@@ -1,0 +1,196 @@
+"""Data in the columns of other data, which are matched by name.
+
+``known`` says what the columns are: ``labels``, their names; ``features``, their names, or their
+number where no names are known; ``labels_given``, whether the labels' names had to be given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lossnet.data.table import MISSING, Attribute, Table
+from lossnet.data.text import extension, stem
+from lossnet.errors import DataError
+from lossnet.plain_text import some
+from lossnet.tasks.multilabel.dataset import MultiLabelData
+from lossnet.tasks.multilabel.formats.coding import YES_NO
+from lossnet.tasks.multilabel.formats.encode import LabelColumns, encode
+from lossnet.tasks.multilabel.formats.readers import read_files
+
+SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
+
+
+def read_matching(path: Path, known: Mapping[str, Any], *, labelled: bool) -> MultiLabelData:
+    """Read one file so that :func:`matched` can find the known columns.
+
+    Few rows are coded as many were; without ``labelled``, the file may lack labels.
+    """
+    kind = extension(path)
+    if kind in (".csv", ".tsv"):
+        from lossnet.tasks.multilabel.formats.csv import PREFIX, read_columns
+
+        table = _as_trained(read_columns(path), _names(known))
+        return _from_table(table, known, labelled=labelled, prefix=PREFIX)
+    if labelled or kind not in (".npz", ".arff", *SVMLIGHT):
+        # Label numbers of svmlight files need not be given; their count follows from the rows.
+        numbers = all(name.isdecimal() for name in known["labels"])
+        given = known.get("labels_given") and not numbers
+        return read_files([path], labels=known["labels"] if given else None)[0]
+    if kind == ".arff":
+        from lossnet.data.arff import read_table
+
+        return _from_table(read_table(path), known, labelled=False)
+    if kind == ".npz":
+        from lossnet.tasks.multilabel.formats.npz import read_unlabelled
+    else:
+        from lossnet.tasks.multilabel.formats.svmlight import read_unlabelled
+    return read_unlabelled(path)
+
+
+def _names(known: Mapping[str, Any]) -> Sequence[str]:
+    features = known["features"]
+    return () if isinstance(features, int) else features
+
+
+def _as_trained(table: Table, features: Sequence[str]) -> Table:
+    """The table with the words of each column that training saw, and those it holds itself."""
+    words: dict[str, list[str]] = {}
+    for feature in features:
+        name, equals, word = feature.partition("=")
+        if equals:
+            words.setdefault(name, []).append(word)
+    known = set(features)
+    attributes = []
+    for j, attribute in enumerate(table.attributes):
+        held = tuple(sorted({v for v in table.column(j) if v != MISSING}))
+        if attribute.name in words:
+            values = tuple(dict.fromkeys([*words[attribute.name], *held]))
+            attribute = Attribute(attribute.name, "nominal", values)
+        elif attribute.name in known and attribute.kind == "nominal":
+            attribute = replace(attribute, values=_both(held))
+        attributes.append(attribute)
+    return replace(table, attributes=attributes)
+
+
+def _both(values: tuple[str, ...]) -> tuple[str, ...]:
+    """``("yes",)`` as ``("yes", "no")``: a column of one such word is still of the yes/no kind."""
+    for pair in YES_NO:
+        if len(values) == 1 and values[0].lower() in pair:
+            return (*values, *(word for word in pair if word != values[0].lower()))
+    return values
+
+
+def _from_table(
+    table: Table, known: Mapping[str, Any], *, labelled: bool, prefix: str | None = None
+) -> MultiLabelData:
+    """The columns of a table but names of the rows; where not ``labelled``, without labels."""
+    features = {name.partition("=")[0] for name in _names(known)} | set(_names(known))
+    labels, rows = [], []
+    for j, attribute in enumerate(table.attributes):
+        if (
+            attribute.name in known["labels"]
+            or attribute.kind == "hierarchical"
+            or (prefix is not None and attribute.name.startswith(prefix))
+        ):
+            labels.append(j)
+        elif j == 0 and features and attribute.name not in features and attribute.kind != "numeric":
+            rows.append(j)
+    if len(labels) + len(rows) == len(table.attributes):
+        raise DataError(f"{table.path}: every column is a label; there is nothing to predict from")
+    if labelled and labels:
+        names = [table.attributes[j].name.removeprefix(prefix or "") for j in labels]
+        return encode([table], LabelColumns(labels, names), name=stem(table.path), skip=rows)[0]
+    nothing = [np.zeros((table.n_rows, 0), dtype=np.uint8)]
+    none = LabelColumns([], [])
+    return encode([table], none, name=stem(table.path), Y=nothing, skip=labels + rows)[0]
+
+
+def matched(
+    data: MultiLabelData, known: Mapping[str, Any], source: str, *, labelled: bool
+) -> MultiLabelData:
+    """The data in the known columns; where not ``labelled``, without labels."""
+    X, notes = _features_like(data, known["features"])
+    names = list(_names(known)) or data.feature_names
+    Y = _labels_like(data, known["labels"], source) if labelled else None
+    labels = known["labels"] if labelled else None
+    return MultiLabelData(X, Y, names, labels, data.name, None, [*data.notes, *notes])
+
+
+def _features_like(data: MultiLabelData, names: Sequence[str] | int) -> tuple[Any, list[str]]:
+    """``data.X`` with the columns wanted, and notes on what was changed.
+
+    What a sparse file does not list, and a word of a column that no row holds, is zero; a word
+    that is absent from training is left out, and a note says so. Columns without names of their own
+    (``x0``, ``x1``, ...) are taken in their order.
+    """
+    have = data.feature_names
+    if isinstance(names, int) and names != len(have):
+        raise _unlike(data, names)
+    if isinstance(names, int) or have == names or (len(have) == len(names) and _made_up(have)):
+        return data.X, []
+    place = {name: k for k, name in enumerate(have)}
+    words = {name.partition("=")[0] for name in names if "=" in name}
+    wanted = set(names)
+    if missing := [n for n in names if n not in place and not _may_be_zero(n, data)]:
+        raise _unlike(data, len(names), f": {missing[0]!r} is missing")
+    extra = [n for n in have if n not in wanted]
+    unseen = [n for n in extra if "=" in n and n.partition("=")[0] in words]
+    if other := [n for n in extra if n not in set(unseen)]:
+        raise _unlike(data, len(names), f": {other[0]!r} is not among them")
+    notes = [f"{n!r} is absent from training and is left out" for n in unseen]
+    return _columns(data.X, [place.get(n) for n in names]), notes
+
+
+def _unlike(data: MultiLabelData, count: int, which: str = "") -> DataError:
+    return DataError(
+        f"{data.name} has {data.n_features} features and the model was trained on {count}{which}; "
+        "give the columns of the training data"
+    )
+
+
+def _made_up(names: Sequence[str]) -> bool:
+    return all(name == f"x{k}" for k, name in enumerate(names))
+
+
+def _may_be_zero(name: str, data: MultiLabelData) -> bool:
+    return "=" in name or (data.is_sparse and re.fullmatch(r"x\d+", name) is not None)
+
+
+def _columns(X: Any, index: list[int | None]) -> Any:
+    """Columns of X by number, zeros for None."""
+    known = [(k, j) for k, j in enumerate(index) if j is not None]
+    target, origin = ([pair[side] for pair in known] for side in (0, 1))
+    if hasattr(X, "tocsr"):
+        from scipy.sparse import csr_matrix
+
+        ones = np.ones(len(known), dtype=np.float32)
+        choice = csr_matrix((ones, (origin, target)), shape=(X.shape[1], len(index)))
+        return (X @ choice).tocsr()
+    out = np.zeros((X.shape[0], len(index)), dtype=np.float32)
+    out[:, target] = X[:, origin]
+    return out
+
+
+def _labels_like(data: MultiLabelData, names: Sequence[str], source: str) -> Any:
+    """``data.Y`` with the labels wanted, in their order."""
+    wanted = set(names)
+    if strange := [name for name in data.label_names if name not in wanted]:
+        raise DataError(
+            f"{source} has labels that are absent from training: {some(strange)}; evaluate on the "
+            "labels of the training data, or train again with these"
+        )
+    place = {name: k for k, name in enumerate(data.label_names)}
+    missing = [name for name in names if name not in place]
+    # An svmlight file lists the labels that are on: one that never appears is off in all rows.
+    if missing and extension(source) not in SVMLIGHT:
+        raise DataError(
+            f"{source} lacks labels that the model predicts: {some(missing)}; give a column for "
+            "each label of the training data"
+        )
+    return _columns(data.Y, [place.get(name) for name in names]).astype(np.uint8)

@@ -1,0 +1,91 @@
+"""The files of a folder that holds one data set, and the parts they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from lossnet.data.text import extension, stem
+from lossnet.errors import DataError
+from lossnet.files import read_json
+from lossnet.tasks.multilabel.dataset import MultiLabelData
+from lossnet.tasks.multilabel.formats.readers import EXTENSIONS
+from lossnet.tasks.parts import PART_WORDS, PARTS, left_out
+
+
+def folder_files(folder: Path) -> dict[str, Path]:
+    """The file of each part, ``""`` for one of all rows."""
+    every: list[Path] = []
+    parts: dict[str, Path] = {}
+    for path in sorted(p for p in folder.iterdir() if p.is_file()):
+        if extension(path) not in EXTENSIONS or path.name.startswith("."):
+            continue
+        part = _part(path)
+        if part is None:
+            # A text file next to the data is more often a description than data.
+            if extension(path) != ".txt":
+                every.append(path)
+        elif part in parts:
+            raise DataError(f"{folder} has two {part} files: {parts[part].name} and {path.name}")
+        else:
+            parts[part] = path
+    if len(every) > 1:
+        named = [path for path in every if stem(path).lower() == folder.name.lower()]
+        if len(named) != 1:
+            listed = ", ".join(path.name for path in every)
+            raise DataError(f"{folder} holds several data sets ({listed}); name one of the files")
+        every = named
+    if not every and not parts:
+        raise DataError(
+            f"{folder} holds no data file; known kinds: {', '.join(sorted(EXTENSIONS))}"
+        )
+    return dict(zip([""], every, strict=False)) | {p: parts[p] for p in PARTS if p in parts}
+
+
+def _words(path: Path) -> list[str]:
+    return re.split(r"[-._]", stem(path))
+
+
+def _part(path: Path) -> str | None:
+    """The part a file's name tells: the last word that names one."""
+    found = [PART_WORDS[w.lower()] for w in _words(path) if w.lower() in PART_WORDS]
+    return found[-1] if found else None
+
+
+def marks(path: Path) -> list[str]:
+    """What a part file's name says after the part: ``a.train.reconstructed.arff``."""
+    words = _words(path)
+    at = [k for k, word in enumerate(words) if word.lower() in PART_WORDS]
+    rest = words[at[-1] + 1 :] if at else []
+    return [f"{path.name} is marked {word!r}" for word in rest]
+
+
+def not_read(folder: Path, files: Iterable[Path]) -> list[str]:
+    """A note on what else the folder holds than the files that were read."""
+    known = {*(file.name for file in files), "split.json"}
+    # Mulan's .xml files name the labels of .arff files.
+    others = (p.name for p in folder.iterdir() if p.name not in known and p.suffix != ".xml")
+    return left_out(folder, others)
+
+
+def parts_of_rows(data: MultiLabelData, path: Path) -> dict[str, MultiLabelData]:
+    """The parts that ``split.json`` lists, ``{"train": [rows], "validation": [...], ...}``."""
+    split = read_json(path)
+    if not isinstance(split, dict) or "train" not in split:
+        raise DataError(f'{path}: expected {{"train": [rows], "validation": [...], "test": [...]}}')
+    if extra := sorted(set(split) - set(PARTS)):
+        raise DataError(f"{path}: unknown part {extra[0]!r}; expected train, validation, test")
+    seen: dict[int, str] = {}
+    for part, rows in split.items():
+        if not isinstance(rows, list) or not all(type(r) is int and r >= 0 for r in rows):
+            raise DataError(f"{path}: {part} is not a list of row numbers (counted from 0)")
+        for row in rows:
+            if row >= data.n_rows:
+                raise DataError(
+                    f"{path}: {part} names row {str(row)[:40]}, but there are {data.n_rows} rows"
+                )
+            if row in seen:
+                raise DataError(f"{path}: row {row} is in {seen[row]} and in {part}")
+            seen[row] = part
+    return {part: data.subset(rows) for part, rows in split.items()}
