@@ -11,7 +11,7 @@ def test_every_name_loads_and_is_the_same_twice(name) -> None:
     other = load_splits(f"{small},seed=1")
     assert one.name == name
     assert one.train.n_rows == 20
-    for (_, a), (_, b), (_, c) in zip(one.items(), two.parts(), other.parts(), strict=True):
+    for (_, a), (_, b), (_, c) in zip(one.items(), two.items(), other.items(), strict=True):
         assert a.checksum() == b.checksum() != c.checksum()
     assert load(small).n_rows == sum(d.n_rows for _, d in one.items())
 
@@ -27,7 +27,7 @@ def test_the_seed_argument_leaves_built_in_data_alone() -> None:
         ("ising:cupling=1", "unknown parameter of ising 'cupling': did you mean 'coupling'"),
         ("ising:coupling", "expected parameter=value, got 'coupling'"),
         ("ising:coupling=high", "coupling must be a number, got 'high'"),
-        ("ising:seed=1.5", "seed must be a whole number, got '1.5'"),
+        ("ising:seed=1.5", "seed must be an integer, got '1.5'"),
         ("ising:seed=1,seed=2", "seed is given twice"),
         ("ising:n_test=0", "each must be positive"),
         ("ising:labels=40", "between 1 and 14"),

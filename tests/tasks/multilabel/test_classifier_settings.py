@@ -31,7 +31,7 @@ from lossnet.proposals import GBI
         ({"metric": "example-f2"}, "did you mean 'example-f1'"),
         ({"metric": 3}, "metric=3"),
         ({"refine": "nets"}, "unknown refine 'nets': did you mean 'net'"),
-        ({"refine": 3}, "refine is 3; give 'net'"),
+        ({"refine": 3}, "refine must be 'net'.* got 3"),
         ({"refine": GBI(cost=get_cost("f1"))}, "refine needs the truth"),
         ({"method": "cross-entropy", "refine": "net"}, "refine needs the net 'energy'"),
         ({"device": "gpu"}, "device is 'gpu', which cannot be used here"),

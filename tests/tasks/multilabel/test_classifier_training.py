@@ -188,9 +188,9 @@ def test_resume_refuses_other_settings_and_data(classifier, data, tmp_path) -> N
         resumed(classifier(max_epochs=1), X + 1, Y)
     with pytest.raises(DataError, match="seed"):
         resumed(classifier(max_epochs=1, random_state=4), X, Y)
-    with pytest.raises(SettingError, match="resuming needs the whole number"):
+    with pytest.raises(SettingError, match="random_state must be the integer"):
         resumed(classifier(max_epochs=1, random_state=None), X, Y)
-    with pytest.raises(SettingError, match="give checkpoint="):
+    with pytest.raises(SettingError, match="pass checkpoint="):
         classifier().fit(X, Y, resume_from_checkpoint=True)
     with pytest.raises(DataError, match="no checkpoint"):
         classifier().fit(X, Y, checkpoint=tmp_path / "none", resume_from_checkpoint=True)

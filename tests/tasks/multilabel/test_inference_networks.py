@@ -53,7 +53,7 @@ def test_prediction_runs_the_test_time_net_alone(classifier, data, sharing) -> N
     clf.nets_["energy"] = Bomb()
     np.testing.assert_array_equal(clf.predict_proba(X), expected)
     assert clf.predict(X).shape == (80, 3)
-    task = torch.sigmoid(clf.nets_["task"](torch.as_tensor(clf._source(X)._x)))
+    task = torch.sigmoid(clf.nets_["task"](torch.as_tensor(clf._source(clf._unseen(X))._x)))
     np.testing.assert_allclose(expected, task.numpy(), atol=1e-6)
 
 
@@ -115,7 +115,7 @@ def test_unlabelled_rows_are_learned_from(classifier, data) -> None:
 
 
 def test_missing_unlabelled_rows(classifier, data) -> None:
-    message = r"'infnet' as it is set trains on unlabelled rows; give them: fit\(..., unl"
+    message = r"'infnet' as configured trains on unlabelled rows; pass them: fit\(..., unl"
     with pytest.raises(SettingError, match=message):
         classifier("infnet", method_params=TUNED).fit(*data)
 
@@ -123,7 +123,7 @@ def test_missing_unlabelled_rows(classifier, data) -> None:
 @pytest.mark.parametrize("method", ["cross-entropy", "infnet", "infnet-plus"])
 def test_superfluous_unlabelled_rows(classifier, data, method) -> None:
     clf = classifier(method)
-    message = f"'{method}' as it is set has no use for unlabelled rows; leave them out, or take"
+    message = f"'{method}' as configured has no use for unlabelled rows; leave them out, or use"
     with pytest.raises(SettingError, match=message):
         clf.fit(*data, unlabelled=data[0])
     assert not hasattr(clf, "nets_")

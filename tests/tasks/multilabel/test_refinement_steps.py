@@ -100,7 +100,7 @@ def test_methods_that_do_not_descend_say_so(classifier, data) -> None:
     X, Y = data
     message = (
         "'seal-margin' predicts without descending on the energy; set refine, for instance to "
-        "'net', or take a method such as alen or dvn"
+        "'net', or use a method such as alen or dvn"
     )
     clf = classifier("seal-margin", max_epochs=1).fit(X, Y)
     with pytest.raises(SettingError, match=message):
