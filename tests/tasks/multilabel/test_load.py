@@ -99,7 +99,7 @@ def test_with_validation() -> None:
     assert splits.with_validation(0.5) is splits
     with pytest.raises(DataError, match="too few"):
         Parts(data.subset([0])).with_validation()
-    with pytest.raises(DataError, match="cannot be divided"):
+    with pytest.raises(DataError, match="too few to divide"):
         divide(data.subset([0, 1]))
 
 
