@@ -133,3 +133,35 @@ def test_another_process_finds_it_by_its_entry_point(packages: Path, table: Path
     assert "the model is in m" in run(
         "train", "ratings.csv", "--task", "ratings", "--out", "m", "--set", "max_epochs=1"
     )
+
+
+def forgetful_pack(pack: Any) -> Any:
+    """Store a standardiser that does nothing."""
+
+    def packed(model: Any) -> Any:
+        tensors, facts = pack(model)
+        return {key: 0 * value + 1 for key, value in tensors.items()}, facts
+
+    return packed
+
+
+def careless_learn(learn: Any) -> Any:
+    """Change a parameter in ``fit``."""
+
+    def learned(model: Any, *args: Any) -> None:
+        learn(model, *args)
+        model.verbose = True
+
+    return learned
+
+
+@pytest.mark.parametrize(
+    ("name", "broken", "message"),
+    [("_pack", forgetful_pack, "after save and load"), ("_learn", careless_learn, "parameters")],
+)
+def test_the_contract_finds_what_is_broken(
+    predictor: Any, monkeypatch: pytest.MonkeyPatch, name: str, broken: Any, message: str
+) -> None:
+    monkeypatch.setattr(predictor, name, broken(getattr(predictor, name)))
+    with pytest.raises(AssertionError, match=message):
+        check_estimator_contract(predictor(max_epochs=1, random_state=0), *ratings(40))
