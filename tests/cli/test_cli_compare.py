@@ -54,7 +54,7 @@ def test_mistakes(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
     assert "did you mean 'seal-nce'?" in one_line(lossnet(*one, "seal-nec"))
     assert "names no method" in one_line(lossnet(*one, ","))
     assert "--seeds x" in one_line(lossnet(*one, "dvn", "--seeds", "x"))
-    assert "--seeds 0" in one_line(lossnet(*one, "dvn", "--seeds", "0"))
+    assert "at least 1, got 0" in one_line(lossnet(*one, "dvn", "--seeds", "0"))
     message = one_line(lossnet(*one, "dvn", "--set", "seal-nce.samples=3"))
     assert "not among --methods" in message
     assert "unknown parameter of dvn" in one_line(lossnet(*one, "dvn", "--set", "dvn.samples=3"))

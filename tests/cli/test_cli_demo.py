@@ -86,11 +86,8 @@ def test_demo(lossnet: Run_, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert {run.seed for run in find(out / "results", tags="demo")} == {7, 8}
     with np.load(out / "predictions.npz") as arrays:
         predicted = arrays["digits-attributes/seal-nce, refined"]
-        (run,) = [
-            r
-            for r in runs
-            if (r.method, r.seed) == ("seal-nce, refined", 7) and r.data == "digits-attributes"
-        ]
+        wanted = {"method": "seal-nce, refined", "data": "digits-attributes", "seed": 7}
+        (run,) = find(out / "results", **wanted)
         assert run.metrics["contradictions"] == pytest.approx(contradicts(predicted).mean())
         exact = (predicted == arrays["digits-attributes/Y"]).all(1).mean()
         assert run.metrics["subset-accuracy"] == pytest.approx(exact)

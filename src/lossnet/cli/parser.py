@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -48,7 +49,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         metavar="DATA",
-        help="a file, a folder or a built-in name; each task below says which",
+        help="a file, a folder or a built-in name: see below",
     )
 
 
@@ -77,7 +78,7 @@ def add_task_options(
         )
     owners: dict[str, list[str]] = {}
     for task in tasks():
-        group = parser.add_argument_group(f"{task.name} data", task.formats)
+        group = parser.add_argument_group(f"{task.name} data", textwrap.fill(task.formats, 78))
         task.add_options(group, command)
         for action in group._group_actions:
             owners.setdefault(action.dest, []).append(task.name)
