@@ -82,19 +82,19 @@ def _drawn(
     along = max(map(len, histories.values()))
     figure = new_figure(7, 4)
     axes = figure.subplots()
-    words, empty = [], []
-    for index, (name, history) in enumerate(histories.items()):
-        style = line_style(index)
-        points = plot_history(axes, history, key, along=along, first=first, **style)
-        if not points:
-            empty.append(name)
-            continue
-        at, value = best_of(points)
-        ring(axes, (at, value), style["color"])
-        words.append(f"{name}: best {value:.4g} at {counted} {at}")
+    runs = {
+        name: plot_history(axes, history, key, along=along, first=first, **line_style(index))
+        for index, (name, history) in enumerate(histories.items())
+    }
+    words = []
+    for index, (name, points) in enumerate(runs.items()):
+        if points:
+            at, value = best_of(points)
+            ring(axes, (at, value), line_style(index)["color"])
+            words.append(f"{name}: best {value:.4g} at {counted} {at}")
     tidy(axes, metric)
     label = "refinement step" if counted == "step" else counted
     count_along([axes], label, first, along - 1 + first)
     if words:
         legend(figure, words)
-    return figure, empty
+    return figure, [name for name, points in runs.items() if not points]
