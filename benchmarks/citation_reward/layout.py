@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lossnet.rewards.citation_words import (
+from citation_reward.words import (
     ABBREVIATED,
     BEHIND_TITLE,
     INITIAL,

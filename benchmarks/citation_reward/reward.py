@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 import torch
 import torch.nn.functional as F
-from lossnet.rewards.citation_layout import Citation
-from lossnet.rewards.citation_rules import RULES, joined
-from lossnet.rewards.citation_words import FIELDS
+from citation_reward.layout import Citation
+from citation_reward.rules import RULES, joined
+from citation_reward.words import FIELDS
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -26,7 +26,7 @@ class CitationReward:
         reward(y) = (Σ_t <V_t, y_t> + λ Σ_{t in J} <y_{t-1}, y_t>) / (Σ_t max_c V_tc + λ |J|),
 
     in [0, 1] and differentiable. The rules are those of
-    :mod:`lossnet.rewards.citation_rules`, made for references as the Cora data has them.
+    :mod:`citation_reward.rules`, made for references as the Cora data has them.
 
     Args:
         continuity: λ, what it counts that two tokens without a break between share a field.

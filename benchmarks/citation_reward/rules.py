@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from lossnet.rewards.citation_layout import Citation
-from lossnet.rewards.citation_words import (
+from citation_reward.layout import Citation
+from citation_reward.words import (
     BOOK,
     CODE,
     EDITOR,

@@ -67,7 +67,7 @@ def test_conll_text_suggests_its_task(lossnet: Run, tmp_path: Path) -> None:
         write_ner(tmp_path / "ner" / f"{part}.txt")
     for source in (tmp_path / "ner", tmp_path / "ner" / "train.txt"):
         message = one_line(lossnet("describe", source))
-        assert "may hold sentences, a token and its tag a line: add --task sequence" in message
+        assert "may hold sentences, one token and its tag per line: add --task sequence" in message
         assert "scheme IOB2" in lossnet("describe", source, "--task", "sequence").out
 
 

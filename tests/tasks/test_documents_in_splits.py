@@ -5,9 +5,8 @@ import pytest
 
 from lossnet import SequenceTagger
 from lossnet.errors import DataError
-from lossnet.tasks.parts import cut_rows
+from lossnet.tasks.parts import Parts, cut_rows, divide
 from lossnet.tasks.sequence import SequenceData
-from lossnet.tasks.sequence.folders import SequenceSplits, split_sentences
 
 
 def sentences(sizes: list[int]) -> SequenceData:
@@ -19,13 +18,13 @@ def sentences(sizes: list[int]) -> SequenceData:
 @pytest.mark.parametrize("seed", range(5))
 def test_documents_stay_together(seed) -> None:
     data = sentences([3, 7, 1, 4, 9, 2, 6, 5, 8, 5])
-    parts = [set(part.documents) for _, part in split_sentences(data, seed=seed).parts()]
+    parts = [set(part.documents) for _, part in divide(data, seed=seed).items()]
     assert len(parts) == 3
     assert len(set.union(*parts)) == sum(map(len, parts)) == 10
-    cut = SequenceSplits(data).with_validation(seed=seed)
+    cut = Parts(data).with_validation(seed=seed)
     assert not set(cut.train.documents) & set(cut.validation.documents)
     model = SequenceTagger(validation_fraction=0.2)
-    train, held = model._hold_out(data, seed)
+    train, held = model._split(data, None, seed)
     assert not set(train.documents) & set(held.documents)
 
 
@@ -41,7 +40,7 @@ def test_too_few_documents_are_divided() -> None:
     data = sentences([10, 10])
     plain = SequenceData(data.tokens, data.tags)
     for (_, part), (_, other) in zip(
-        split_sentences(data).parts(), split_sentences(plain).parts(), strict=True
+        divide(data).items(), divide(plain).items(), strict=True
     ):
         assert part.tokens == other.tokens
 
@@ -53,11 +52,11 @@ def test_a_rare_tag_is_trained_not_only_validated(seed) -> None:
         tags = [list(row) for row in data.tags]
         tags[row][0] = "RARE"
         marked = SequenceData(data.tokens, tags, documents=data.documents)
-        splits = split_sentences(marked, seed=seed)
+        splits = divide(marked, seed=seed)
         assert set(splits.validation.tag_names) <= set(splits.train.tag_names)
         assert not set(splits.train.documents) & set(splits.validation.documents)
-        assert sum(len(part) for _, part in splits.parts()) == 20
-        train, held = SequenceTagger(validation_fraction=0.3)._hold_out(marked, seed)
+        assert sum(len(part) for _, part in splits.items()) == 20
+        train, held = SequenceTagger(validation_fraction=0.3)._split(marked, None, seed)
         assert set(held.tag_names) <= set(train.tag_names)
 
 

@@ -99,8 +99,13 @@ class Parts(Generic[D]):
 
 
 def cut(data: D, fractions: list[float], seed: int) -> list[D]:
-    """What is left, then one part for each fraction, drawn at random; groups stay together."""
-    return [data.subset(rows) for rows in cut_rows(len(data), fractions, seed, data.groups)]
+    """What is left, then one part for each fraction, drawn at random; groups stay together.
+
+    Data with a method ``cut_rows(fractions, seed)`` chooses the rows itself.
+    """
+    own = getattr(data, "cut_rows", None)
+    rows = own(fractions, seed) if own else cut_rows(len(data), fractions, seed, data.groups)
+    return [data.subset(part) for part in rows]
 
 
 def divide(data: D, *, seed: int = 0) -> Parts[D]:

@@ -67,6 +67,13 @@ def predict_path(
     seed: int = 0,
 ) -> Tensor:
     """What :func:`predict` gives after 0, 1, ... steps of a descent, ``(steps + 1, n, *S)``."""
+    path = path_output(descent)
+    y = over_batches(path, nets, space, source, batch_size=batch_size, seed=seed)
+    return y.transpose(0, 1)
+
+
+def path_output(descent: GBI) -> Callable[[Context], Tensor]:
+    """The function that gives a batch's outputs after each step, ``(B, steps + 1, *S)``."""
 
     def path(context: Context) -> Tensor:
         y = descent.path(context)
@@ -74,8 +81,7 @@ def predict_path(
             return y[:, 0].transpose(0, 1)
         return torch.stack([_lowest(context, at, descent.energy) for at in y], 1)
 
-    y = over_batches(path, nets, space, source, batch_size=batch_size, seed=seed)
-    return y.transpose(0, 1)
+    return path
 
 
 def over_batches(

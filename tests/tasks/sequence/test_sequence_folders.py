@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from lossnet.errors import DataError
+from lossnet.tasks.parts import Parts
 from lossnet.tasks.sequence import (
     ConllFormat,
-    SequenceSplits,
     detect_scheme,
     load_sequence_splits,
     load_sequences,
@@ -62,7 +62,7 @@ def test_files(sequence, name) -> None:
 @pytest.mark.parametrize("name", sorted(PARTS))
 def test_folders(sequence, name) -> None:
     splits = load_sequence_splits(sequence / name)
-    assert {part: len(data) for part, data in splits.parts()} == PARTS[name]
+    assert {part: len(data) for part, data in splits.items()} == PARTS[name]
     assert splits.name == name
     assert len(load_sequences(sequence / name)) == sum(PARTS[name].values())
 
@@ -104,8 +104,8 @@ def test_a_folder_of_parts(write, tmp_path) -> None:
     write("a/x-dev.conll", "-DOCSTART- O\n\nc O\n")
     write("a/README.txt", "What this is.\nAnd why.\n")
     splits = load_sequence_splits(tmp_path / "a")
-    assert isinstance(splits, SequenceSplits)
-    assert [(part, len(data)) for part, data in splits.parts()] == [("train", 2), ("validation", 1)]
+    assert isinstance(splits, Parts)
+    assert [(part, len(data)) for part, data in splits.items()] == [("train", 2), ("validation", 1)]
     assert splits.test is None
     whole = load_sequences(tmp_path / "a")
     assert (whole.tokens, whole.documents) == ([["a"], ["b"], ["c"]], [0, 1, 2])
@@ -118,11 +118,11 @@ def test_a_folder_of_parts(write, tmp_path) -> None:
 def test_one_file_is_divided(write) -> None:
     path = write("a.conll", "".join(f"{k} N O\n\n" for k in range(10)))
     splits = load_sequence_splits(path, conll=ConllFormat(tag_column=1, columns=["entity"]))
-    assert [len(data) for _, data in splits.parts()] == [6, 2, 2]
+    assert [len(data) for _, data in splits.items()] == [6, 2, 2]
     assert splits.train.tag_names == ["N"]
-    tokens = sorted(s[0] for _, data in splits.parts() for s in data.tokens)
+    tokens = sorted(s[0] for _, data in splits.items() for s in data.tokens)
     assert tokens == sorted(map(str, range(10)))
-    whole = SequenceSplits(load_sequences(path))
+    whole = Parts(load_sequences(path))
     cut = whole.with_validation(0.3, seed=1)
     assert (len(cut.train), len(cut.validation or [])) == (7, 3)
     assert cut.with_validation() is cut
@@ -162,7 +162,7 @@ def test_conll_2003_names_and_files_that_are_not_read(write, tmp_path) -> None:
     (folder / "ner").mkdir()
     write("conll2003/.hidden", "")
     splits = load_sequence_splits(folder)
-    assert {part: len(data) for part, data in splits.parts()} == {
+    assert {part: len(data) for part, data in splits.items()} == {
         "train": 3,
         "validation": 2,
         "test": 1,

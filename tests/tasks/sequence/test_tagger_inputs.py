@@ -11,6 +11,7 @@ from lossnet import SequenceTagger
 from lossnet.data import WordVectors
 from lossnet.errors import DataError, SettingError
 from lossnet.tasks.sequence import SequenceData, token_accuracy
+from lossnet.training import Trainer
 
 SENTENCES = [["Ann", "Jr", "saw", "Rome"], ["Rome", "fell"], ["Bob", "Jr"]] * 8
 TAGS = [["B-PER", "I-PER", "O", "B-LOC"], ["B-LOC", "O"], ["B-PER", "I-PER"]] * 8
@@ -52,7 +53,7 @@ BAD = {
     "no file": (lambda: tagger().fit("no.conll"), "'no.conll' is a string, and no file"),
     "tags twice": (
         lambda: tagger().fit(SequenceData(SENTENCES, TAGS), TAGS),
-        "tags are given beside a SequenceData, which holds its own",
+        "tags are given with a SequenceData, which holds its own",
     ),
     "validation without tags": (
         lambda: tagger().fit(SENTENCES, TAGS, validation_data=SequenceData(SENTENCES)),
@@ -232,7 +233,7 @@ MIXED = [["B-PER", "I-PER", "X", "B-LOC"], ["B-LOC", "X"], ["B-PER", "I-PER"]] *
 def test_tags_that_mark_no_spans_are_refused_before_training(monkeypatch) -> None:
     message = r"tags with a prefix \('B-LOC'\) and without \('X'\) side by side"
     model = tagger(metric="span-f1")
-    monkeypatch.setattr(model, "_train", lambda *_, **__: pytest.fail("it trained"))
+    monkeypatch.setattr(Trainer, "run", lambda _: pytest.fail("it trained"))
     with pytest.raises(DataError, match=f"metric='span-f1' cannot count spans .* {message}"):
         model.fit(SENTENCES, MIXED, validation_data=(SENTENCES, MIXED))
 
@@ -266,7 +267,7 @@ def test_a_fit_goes_on_with_the_same_vectors_only(tmp_path) -> None:
 def test_a_text_file_to_tag_is_refused_and_one_to_train_on_is_conll(fitted, tmp_path) -> None:
     path = tmp_path / "new.txt"
     path.write_text("Ann saw Rome\n")
-    with pytest.raises(DataError, match=r"new\.txt' may be CoNLL or text with a sentence a line"):
+    with pytest.raises(DataError, match=r"new\.txt' may be CoNLL or text with one sentence per line"):
         fitted.predict(path)
     model = tagger("infnet", method_params={"tune_on": "unlabelled"})
     with pytest.raises(DataError, match="may be CoNLL or text"):

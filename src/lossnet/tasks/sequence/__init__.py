@@ -8,7 +8,7 @@ from lossnet._lazy import lazy
 
 if TYPE_CHECKING:
     from lossnet.tasks.sequence.conll import ConllFormat, read_conll, write_conll
-    from lossnet.tasks.sequence.folders import SequenceSplits, load_sequence_splits, load_sequences
+    from lossnet.tasks.sequence.folders import load_sequence_splits, load_sequences
     from lossnet.tasks.sequence.references import read_references, tokenise_reference
     from lossnet.tasks.sequence.rewards import Reward, Rewarded, RewardFunction
     from lossnet.tasks.sequence.sentences import SequenceData
@@ -27,7 +27,6 @@ __all__ = [
     "RewardFunction",
     "Rewarded",
     "SequenceData",
-    "SequenceSplits",
     "SequenceTagger",
     "Span",
     "SpanScore",
@@ -54,7 +53,6 @@ __getattr__, __dir__ = lazy(
         "RewardFunction": "rewards",
         "Rewarded": "rewards",
         "SequenceData": "sentences",
-        "SequenceSplits": "folders",
         "SequenceTagger": "tagger",
         "Span": "tags",
         "SpanScore": "span_metrics",

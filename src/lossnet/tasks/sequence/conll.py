@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lossnet.data.conll import (
@@ -44,7 +44,8 @@ class ConllFormat:
         token_column: where the words are.
         tag_column: where the tags are; None where there are none.
         columns: names for all the other columns, from left to right, ``_`` for one that is not
-            read; ``column1``, ``column2`` and so on, after their places, where None.
+            read; ``()`` reads none of them, None all, as ``column1``, ``column2`` and so on, after
+            their places.
         separator: what stands between columns; where None, a tab if the first line with columns
             has one, else spaces and tabs.
         comment: how lines to leave out begin, besides comments of known shapes.
@@ -56,9 +57,21 @@ class ConllFormat:
     separator: str | None = None
     comment: str | None = None
 
+    @property
+    def width(self) -> int:
+        """How many columns there are, where all are named."""
+        return 1 + (self.tag_column is not None) + len(self.columns or ())
+
+    def without_tags(self) -> ConllFormat:
+        """The layout of the same files without their tags."""
+        if self.tag_column is None:
+            return self
+        token, tag = (place % self.width for place in (self.token_column, self.tag_column))
+        return replace(self, token_column=token - (tag < token), tag_column=None)
+
 
 #: CoNLL-U: the words and their universal parts of speech.
-CONLLU = ConllFormat(token_column=1, tag_column=3, columns=(LEFT_OUT,) * 8)
+CONLLU = ConllFormat(token_column=1, tag_column=3, columns=())
 
 
 def is_conllu(path: str | Path) -> bool:
@@ -89,13 +102,6 @@ def read_conll(
         token_column: these and the others as in :class:`ConllFormat`.
     """
     layout = ConllFormat(token_column, tag_column, columns, separator, comment)
-    return read_layout(path, layout, scheme=scheme)
-
-
-def read_layout(
-    path: str | Path, layout: ConllFormat, *, scheme: str | None = None
-) -> SequenceData:
-    """Read a CoNLL file whose columns a :class:`ConllFormat` tells."""
     return arranged(table_of(utf8_text(path), path, layout), path, layout, scheme=scheme)
 
 
@@ -106,10 +112,16 @@ def table_of(text: str, path: str | Path, layout: ConllFormat) -> Table:
 
 
 def arranged(
-    table: Table, path: str | Path, layout: ConllFormat, *, scheme: str | None = None
+    table: Table,
+    path: str | Path,
+    layout: ConllFormat,
+    *,
+    scheme: str | None = None,
+    every: bool = False,
 ) -> SequenceData:
-    """The rows of a file in the columns that a :class:`ConllFormat` tells."""
+    """The rows of a file in the columns of a :class:`ConllFormat`; with ``every``, in all."""
     token, tag, others = _places(path, layout, len(table.sentences[0][0]))
+    names = tuple(f"_{k}" if every and name == LEFT_OUT else name for k, name in others.items())
     sentences, notes = table.sentences, []
     if token != 0:
         sentences = [numbered_rows(rows) for rows in table.sentences]
@@ -128,17 +140,18 @@ def arranged(
     return SequenceData(
         column(token),
         _converted(tags, scheme, path) if tags and scheme else tags,
-        {name: column(place) for name, place in others.items()},
+        {n: column(k) for n, k in zip(names, others, strict=True) if n != LEFT_OUT},
         table.documents if table.marked else None,
         stem(path),
         notes,
+        replace(layout, columns=names),
     )
 
 
 def write_conll(
     data: SequenceData, path: str | Path, *, token_column: int = 0, tag_column: int = -1
 ) -> Path:
-    """Write tokens, other columns and tags, tabs between them; whole or not at all.
+    """Write tokens, other columns and tags, tabs between them, atomically.
 
     :func:`read_conll` reads it back, with ``tag_column=None`` where there are no tags. Words it
     could not read back are a :class:`DataError`.
@@ -205,8 +218,8 @@ def _line(cells: Sequence[str], place: str) -> str:
 
 def _places(
     path: str | Path, layout: ConllFormat, width: int
-) -> tuple[int, int | None, dict[str, int]]:
-    """The places of the tokens, of the tags, and of the other columns by name."""
+) -> tuple[int, int | None, dict[int, str]]:
+    """The places of the tokens and of the tags, and the names of the other columns by place."""
     for place in (layout.token_column, layout.tag_column):
         if place is not None and not -width <= place < width:
             raise DataError(f"{path}: column {place} asked for, but there are {width} columns")
@@ -219,14 +232,14 @@ def _places(
         )
     rest = [k for k in range(width) if k not in (token, tag)]
     names = [f"column{k}" for k in rest] if layout.columns is None else list(layout.columns)
+    names = names or [LEFT_OUT] * len(rest)
     kept = [name for name in names if name != LEFT_OUT]
     if len(names) != len(rest) or len(set(kept)) != len(kept):
         raise DataError(
             f"{path}: {names} cannot name the {len(rest)} columns besides tokens and tags; "
             "give one name for each, all different, or _ to leave a column out"
         )
-    named = zip(names, rest, strict=True)
-    return token, tag, {name: place for name, place in named if name != LEFT_OUT}
+    return token, tag, dict(zip(rest, names, strict=True))
 
 
 def _converted(tags: list[list[str]], scheme: str, path: str | Path) -> list[list[str]]:

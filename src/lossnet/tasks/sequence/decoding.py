@@ -37,3 +37,23 @@ def decoder(
         return chains.viterbi(energies, steps, context.batch.mask, start=start, stop=stop)[0]
 
     return decode
+
+
+def path_decoder(
+    path: Callable[[Context], Tensor], rules: TagRules | None
+) -> Callable[[Context], Tensor]:
+    """The same of outputs ``(B, steps + 1, T, C)``: a batch's tags ``(B, T, steps + 1)``."""
+
+    def decode(context: Context) -> Tensor:
+        steps = path(context).unbind(1)
+        return torch.stack([decoder(lambda _, y=y: y, rules)(context) for y in steps], -1)
+
+    return decode
+
+
+def marginals(context: Context) -> Tensor:
+    """The probability of every tag ``(B, T, C)`` by an energy that is a random field."""
+    energy = context.nets["energy"]
+    with torch.enable_grad():
+        found: Tensor = energy.marginals(context.encoded("energy"), context.batch.mask)
+    return found.detach()

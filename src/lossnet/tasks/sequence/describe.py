@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+import numpy as np
+
+from lossnet.errors import DataError
 from lossnet.plain_text import aligned
-
-if TYPE_CHECKING:
-    from lossnet.tasks.sequence.folders import SequenceSplits
-    from lossnet.tasks.sequence.sentences import SequenceData
+from lossnet.tasks.sequence.sentences import SequenceData
+from lossnet.tasks.sequence.tags import detect_scheme, has_spans, spans
 
 
-def describe(whole: SequenceData, splits: SequenceSplits | None, *, top: int) -> str:
-    """The description of a data set: all its sentences, and its parts where it has such."""
-    from lossnet.tasks.sequence.tags import has_spans
-
-    parts = [] if splits is None else list(splits.parts())
+def describe(whole: SequenceData, by_name: Mapping[str, SequenceData], *, top: int) -> str:
+    """The description of a data set: all its sentences, and its parts where it has any."""
+    parts = list(by_name.items())
     scheme, broken = _scheme(whole)
     lines = [
         ["sentences", _with_parts(len(whole), [(name, len(p)) for name, p in parts])],
@@ -39,9 +38,6 @@ def describe(whole: SequenceData, splits: SequenceSplits | None, *, top: int) ->
 
 def _scheme(data: SequenceData) -> tuple[str, list[str]]:
     """The tags' scheme, and a note where they are of no one scheme."""
-    from lossnet.errors import DataError
-    from lossnet.tasks.sequence.tags import detect_scheme
-
     try:
         scheme = detect_scheme(data.tags or [])
     except DataError as error:
@@ -55,15 +51,13 @@ def _with_parts(total: int, parts: list[tuple[str, int]]) -> str:
 
 
 def _quantiles(lengths: list[int]) -> str:
-    import numpy as np
-
     values = np.quantile(lengths, [0, 0.25, 0.5, 0.75, 1]).round().astype(int)
     low, first, median, third, high = (f"{value:,}" for value in values)
     return f"median {median}, half of them {first} to {third}, all {low} to {high}"
 
 
 def _unseen(parts: list[tuple[str, SequenceData]]) -> list[list[str]]:
-    """The share of the other parts' tokens that training has not got."""
+    """The share of the other parts' tokens that are absent from training."""
     if len(parts) < 2:
         return []
     seen = {word for tokens in parts[0][1].tokens for word in tokens}
@@ -89,8 +83,6 @@ def _tags(data: SequenceData, top: int) -> str:
 
 def _spans(data: SequenceData, parts: list[tuple[str, SequenceData]]) -> str:
     """Spans of every type: in all, in each part, and how many tokens they have."""
-    from lossnet.tasks.sequence.tags import spans
-
     found = [
         [span for tags in part.tags or [] for span in spans(tags)]
         for part in [data, *(part for _, part in parts)]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from lossnet.data.conll import DOCSTART, Table
 from lossnet.data.text import extension
 from lossnet.data.utf8 import utf8_text
 from lossnet.errors import DataError
-from lossnet.tasks.parts import PART_WORDS, PARTS, Parts, cut_rows, left_out, listed
+from lossnet.tasks.parts import PART_WORDS, PARTS, Parts, as_parts, joined, left_out, listed
 from lossnet.tasks.sequence.conll import ConllFormat, arranged, default_format, table_of
 from lossnet.tasks.sequence.references import read_references
-from lossnet.tasks.sequence.sentences import SequenceData, with_known_tags
+from lossnet.tasks.sequence.sentences import SequenceData, check_columns
 
 #: Endings of files that hold tagged sentences and nothing else.
 SEQUENCE_EXTENSIONS = frozenset({".conll", ".conllu", ".bio", ".iob", ".iob2", ".bioes", ".xml"})
@@ -23,28 +22,6 @@ _TABLES = frozenset({".arff", ".npz", ".svm", ".svmlight", ".libsvm"})
 #: Bytes of a file that are looked at to tell what it is, and a feature of an svmlight file.
 _SNIFFED, _VALUE = 2**16, re.compile(r"\d+:[-+.\d]")
 _XML = re.compile(r"\s*(?:<\?xml\b|<([A-Za-z][\w-]*)>.*</\1>\s*\Z)", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class SequenceSplits(Parts[SequenceData]):
-    """Three parts of one data set; ``validation`` and ``test`` may be None."""
-
-
-def split_sentences(data: SequenceData, *, seed: int = 0) -> SequenceSplits:
-    """Divide sentences at random: three fifths for training, a fifth for each of the others.
-
-    Documents stay together, where there are three or more. What would be validated with tags that
-    training lacks goes to training.
-    """
-    if len(data) < 3:
-        raise DataError(
-            f"{data.name}: {len(data)} sentences cannot be split in three; give more, or "
-            "validation and test data besides"
-        )
-    train, validation, test = cut_rows(len(data), [0.2, 0.2], seed, data.documents)
-    moved = with_known_tags(data, train, validation)
-    train, validation = moved if len(moved[1]) else (train, validation)
-    return SequenceSplits(*(data.subset(part) for part in (train, validation, test)))
 
 
 def holds_sequences(path: str | Path) -> bool:
@@ -82,6 +59,11 @@ def looks_like_conll(path: str | Path) -> bool:
     return len(widths) == 1 and min(widths) > 1 and not any(_VALUE.match(row[-1]) for row in rows)
 
 
+def is_xml(text: str) -> bool:
+    """Whether a file's text is XML, from its beginning to its end."""
+    return _XML.match(text) is not None
+
+
 def load_sequences(
     path: str | Path, *, scheme: str | None = None, conll: ConllFormat | None = None
 ) -> SequenceData:
@@ -95,12 +77,7 @@ def load_sequences(
         conll: the columns of a CoNLL file; where None, tokens first and tags last, and of a
             CoNLL-U file (``.conllu``) the words and their universal parts of speech.
     """
-    return joined(list(SequenceFiles(path).read(scheme=scheme, conll=conll).values()))
-
-
-def is_xml(text: str) -> bool:
-    """Whether a file's text is XML, from its beginning to its end."""
-    return _XML.match(text) is not None
+    return joined(SequenceFiles(path, conll).read(conll, scheme=scheme))
 
 
 def load_sequence_splits(
@@ -109,12 +86,13 @@ def load_sequence_splits(
     scheme: str | None = None,
     conll: ConllFormat | None = None,
     seed: int = 0,
-) -> SequenceSplits:
+) -> Parts[SequenceData]:
     """Read the training, validation and test parts of a data set.
 
-    A folder has one file a part, whose name tells the part (``oct27.train``, ``dev.conll``,
+    A folder has one file per part, whose name says which (``oct27.train``, ``dev.conll``,
     ``ner-test.txt``, ``eng.testa``); the others are named in a note, and :func:`load_sequences`
-    reads them. A single file is divided at random, 60/20/20.
+    reads them. A single file is divided at random, 60/20/20; documents stay together, and
+    sentences with tags that only validation would have go to training.
 
     Args:
         path: the folder or the file.
@@ -122,8 +100,7 @@ def load_sequence_splits(
         conll: as in :func:`load_sequences`.
         seed: of the division at random.
     """
-    read = SequenceFiles(path).read(scheme=scheme, conll=conll)
-    return split_sentences(read[""], seed=seed) if "" in read else SequenceSplits(**read)
+    return as_parts(SequenceFiles(path, conll).read(conll, scheme=scheme), str(path), seed=seed)
 
 
 class SequenceFiles:
@@ -131,54 +108,71 @@ class SequenceFiles:
 
     Args:
         path: a file, or a folder with a file for each part.
+        conll: the separator and the comments of CoNLL files.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = _existing(path)
+    def __init__(self, path: str | Path, conll: ConllFormat | None = None) -> None:
+        self.path = Path(path).expanduser()
+        if not self.path.exists():
+            raise DataError(f"{path} does not exist{_other_task(str(path))}")
         self.files = part_files(self.path) if self.path.is_dir() else {"": self.path}
-        self._texts: dict[Path, str] = {}
-        self._tables: dict[Any, Table] = {}
+        #: The rows of CoNLL files, the text of XML files.
+        self.contents = {part: _content(file, conll) for part, file in self.files.items()}
+
+    @property
+    def layout(self) -> ConllFormat:
+        """The columns where nothing is said of them."""
+        return default_format(next(iter(self.files.values())))
+
+    @property
+    def width(self) -> int | None:
+        """How many columns the first file has; None for XML."""
+        first = next(iter(self.contents.values()))
+        return len(first.sentences[0][0]) if isinstance(first, Table) else None
 
     def read(
-        self, *, scheme: str | None = None, conll: ConllFormat | None = None
+        self, conll: ConllFormat | None = None, *, scheme: str | None = None, every: bool = False
     ) -> dict[str, SequenceData]:
-        """The sentences of each part, or of a single file under the empty name."""
-        parts = {part: self._data(file, scheme, conll) for part, file in self.files.items()}
+        """The sentences of each part, or of a single file under the empty name.
+
+        Args:
+            conll: the columns of CoNLL files.
+            scheme: what tags are converted to.
+            every: also read the columns that are left out, under other names.
+        """
+        parts = {}
+        for part, content in self.contents.items():
+            file = self.files[part]
+            if isinstance(content, Table):
+                layout = conll or default_format(file)
+                parts[part] = arranged(content, file, layout, scheme=scheme, every=every)
+            else:
+                parts[part] = read_references(file, scheme=scheme, text=content)
         if "" in parts:
             return parts
-        parts = {part: replace(data, name=self.path.name) for part, data in parts.items()}
+        check_columns(parts.values())
         used = {file.name for file in self.files.values()}
         others = (file.name for file in self.path.iterdir() if file.name not in used)
         parts["train"].notes.extend(left_out(self.path, others))
-        return parts
-
-    def _data(self, file: Path, scheme: str | None, conll: ConllFormat | None) -> SequenceData:
-        if extension(file) in _TABLES:
-            raise DataError(
-                f"{file} holds rows of features and labels, not tagged sentences; expected a CoNLL "
-                "file: for this one the task is multilabel"
-            )
-        if file not in self._texts:
-            self._texts[file] = utf8_text(file)
-        text = self._texts[file]
-        if is_xml(text):
-            return read_references(file, scheme=scheme, text=text)
-        layout = conll or default_format(file)
-        return arranged(self._table(file, layout), file, layout, scheme=scheme)
-
-    def _table(self, file: Path, layout: ConllFormat) -> Table:
-        """The rows of a file, which its separator and its comments decide."""
-        key = (file, layout.separator, layout.comment)
-        if key not in self._tables:
-            self._tables[key] = table_of(self._texts[file], file, layout)
-        return self._tables[key]
+        return {part: replace(data, name=self.path.name) for part, data in parts.items()}
 
 
-def _existing(path: str | Path) -> Path:
-    path = Path(path).expanduser()
-    if not path.exists():
-        raise DataError(f"{path} does not exist")
-    return path
+def _content(file: Path, conll: ConllFormat | None) -> Table | str:
+    if extension(file) in _TABLES:
+        raise DataError(
+            f"{file} holds rows of features and labels, not tagged sentences; expected a CoNLL "
+            f"file{_other_task(str(file))}"
+        )
+    text = utf8_text(file)
+    return text if is_xml(text) else table_of(text, file, conll or default_format(file))
+
+
+def _other_task(source: str) -> str:
+    """The end of an error: the task that knows the source, where there is one."""
+    from lossnet.tasks.registry import tasks
+
+    found = [task.name for task in tasks() if task.name != "sequence" and task.recognises(source)]
+    return f"; its task is {found[0]}" if found else ""
 
 
 def part_files(folder: Path) -> dict[str, Path]:
@@ -204,26 +198,3 @@ def _part_of(path: Path) -> str | None:
     """The part that a file's name tells: the last word that names one."""
     words = [word for word in re.split("[-._]", path.name.lower()) if word in PART_WORDS]
     return PART_WORDS[words[-1]] if words and path.name[0] != "." else None
-
-
-def joined(parts: list[SequenceData]) -> SequenceData:
-    """The sentences of several parts, one part after another; documents are counted on."""
-    first = parts[0]
-    for part in parts[1:]:
-        if list(part.columns) != list(first.columns) or (part.tags is None) != (first.tags is None):
-            raise DataError(f"{part.name} does not have the columns of {first.name}")
-    documents: list[int] | None = []
-    for part in parts:
-        if part.documents is None or documents is None:
-            documents = None
-        else:
-            base = max(documents, default=-1) + 1
-            documents += [base + number for number in part.documents]
-    return SequenceData(
-        [sentence for part in parts for sentence in part.tokens],
-        None if first.tags is None else [tags for part in parts for tags in part.tags or []],
-        {key: [row for part in parts for row in part.columns[key]] for key in first.columns},
-        documents,
-        first.name,
-        list(dict.fromkeys(note for part in parts for note in part.notes)),
-    )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lossnet.errors import SettingError
 from lossnet.plain_text import aligned, metrics_table
+from lossnet.tasks.sequence.sentences import SequenceData
+from lossnet.tasks.sequence.span_metrics import span_scores, token_accuracy
+from lossnet.tasks.sequence.tags import PLAIN, has_spans
 from lossnet.tasks.task import Measured
-
-if TYPE_CHECKING:
-    from lossnet.tasks.sequence.sentences import SequenceData
 
 #: The group of the metrics over all types, and what the names of the others begin with.
 ALL, TYPE = "all", "type:"
@@ -21,8 +21,6 @@ def counts_runs(model: Any) -> bool:
 
     Not otherwise: runs of parts of speech, say, mean nothing.
     """
-    from lossnet.tasks.sequence.tags import PLAIN
-
     return bool(model.scheme_ == PLAIN and model.metric != "accuracy")
 
 
@@ -34,9 +32,6 @@ def measure(model: Any, data: SequenceData, *, strict: bool = False) -> Measured
         data: sentences with tags.
         strict: count only spans that follow the scheme's rules, as seqeval's strict mode.
     """
-    from lossnet.tasks.sequence.span_metrics import span_scores, token_accuracy
-    from lossnet.tasks.sequence.tags import PLAIN, has_spans
-
     assert data.tags is not None
     predicted = model.predict(data)
     prefixed = has_spans({*data.tag_names, *model.tags_})

@@ -6,26 +6,23 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lossnet.tasks.sequence.layout import Layout
+from lossnet.tasks.sequence.conll import ConllFormat, conll_blocks, conll_text
 from lossnet.tasks.sequence.measure import counts_runs
-from lossnet.tasks.sequence.rows import for_model
-from lossnet.tasks.sequence.text import Known, Sentences
-
-if TYPE_CHECKING:
-    from lossnet.tasks.sequence.sentences import SequenceData
-    from lossnet.tasks.sequence.tags import Span
+from lossnet.tasks.sequence.reading import with_columns
+from lossnet.tasks.sequence.sentences import SequenceData
+from lossnet.tasks.sequence.tags import PLAIN, Span, has_spans, spans
 
 PROBABILITY = "probability"
+Tags = list[list[str]]
+Probabilities = list[list[float]]
 
 
-def predicted(
-    model: Any, sentences: Sentences, known: Known, *, proba: bool
-) -> tuple[list[list[str]], list[list[float]] | None]:
-    """The tags of the sentences that are not empty, and the probabilities of these tags."""
-    data = for_model(sentences.data, known, sentences.data.name)
-    tags: list[list[str]] = model.predict(data)
+def predicted(model: Any, data: SequenceData, *, proba: bool) -> tuple[Tags, Probabilities | None]:
+    """The tags of the sentences, and the probabilities of these tags."""
+    data = with_columns(data, model.coder_.columns)
+    tags: Tags = model.predict(data)
     if not proba:
         return tags, None
     number = {tag: k for k, tag in enumerate(model.tags_)}
@@ -36,27 +33,27 @@ def predicted(
     return tags, chosen
 
 
-def span_finder(model: Any) -> Callable[[list[str]], list[Span]] | None:
-    """What finds the spans in the tagger's tags; None where they mark none."""
-    from lossnet.tasks.sequence.tags import PLAIN, has_spans, spans
+def rows_of(data: SequenceData) -> list[int | None]:
+    """The sentence of each row of the source; None for an empty line."""
+    sentences = iter(range(len(data)))
+    blank = set(data.blank)
+    return [None if row in blank else next(sentences) for row in range(len(data) + len(blank))]
 
+
+def _span_finder(model: Any) -> Callable[[list[str]], list[Span]] | None:
+    """What finds the spans in the tagger's tags; None where they mark none."""
     if has_spans(model.tags_):
         return spans
     return partial(spans, scheme=PLAIN) if counts_runs(model) else None
 
 
 def json_lines(
-    sentences: Sentences,
-    tags: list[list[str]],
-    proba: list[list[float]] | None,
-    *,
-    find: Callable[[list[str]], list[Span]] | None,
+    model: Any, data: SequenceData, tags: Tags, proba: Probabilities | None
 ) -> Iterator[str]:
-    """An object a row: tokens and tags; probabilities where given, spans where ``find`` is."""
-    place = {row: k for k, row in enumerate(sentences.places)}
-    for row in range(sentences.count):
-        k = place.get(row)
-        words, row_tags = ([], []) if k is None else (sentences.data.tokens[k], tags[k])
+    """One object per row: tokens and tags; probabilities where given, spans where there are any."""
+    find = _span_finder(model)
+    for row, k in enumerate(rows_of(data)):
+        words, row_tags = ([], []) if k is None else (data.tokens[k], tags[k])
         line: dict[str, Any] = {"row": row, "tokens": words, "tags": row_tags}
         if find is not None:
             line["spans"] = [
@@ -68,37 +65,26 @@ def json_lines(
         yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
-def conll(sentences: Sentences, tags: list[list[str]], proba: list[list[float]] | None) -> str:
+def conll(data: SequenceData, tags: Tags, proba: Probabilities | None) -> str:
     """The columns of the source, the tags in their place; plain text as tokens and tags.
 
     An empty line of a text is a blank line more. Probabilities are one more column, the last
     before the tags where the tags are last.
     """
-    from lossnet.tasks.sequence.conll import conll_blocks, conll_text
-
-    token, tag = _places(sentences)
-    data = _tagged(sentences.data, tags, proba)
-    blocks = ["\n"] * sentences.count
-    made = conll_blocks(data, token_column=token, tag_column=tag)
-    for row, block in zip(sentences.places, made, strict=True):
-        blocks[row] = block
-    return conll_text(blocks)
-
-
-def _places(sentences: Sentences) -> tuple[int, int]:
-    """Where the tokens and the tags of the source are; tags it has not go last."""
-    layout, data = sentences.layout or Layout(), sentences.data
-    width = 1 + len(data.columns) + (data.tags is not None)
-    token = layout.token_column % width
-    if data.tags is None or layout.tag_column is None or layout.tag_column % width == width - 1:
-        return token, -1
-    return token, layout.tag_column % width
-
-
-def _tagged(
-    data: SequenceData, tags: list[list[str]], proba: list[list[float]] | None
-) -> SequenceData:
+    token, tag = _places(data)
     columns = dict(data.columns)
     if proba is not None:
         columns[PROBABILITY] = [[f"{p:.6g}" for p in row] for row in proba]
-    return replace(data, tags=tags, columns=columns)
+    tagged = replace(data, tags=tags, columns=columns)
+    blocks = conll_blocks(tagged, token_column=token, tag_column=tag)
+    return conll_text(["\n" if k is None else blocks[k] for k in rows_of(data)])
+
+
+def _places(data: SequenceData) -> tuple[int, int]:
+    """Where the tokens and the tags of the source are; tags it lacks go last."""
+    layout = data.layout or ConllFormat()
+    width = 1 + len(data.columns) + data.labelled
+    token = layout.token_column % width
+    if not data.labelled or layout.tag_column is None or layout.tag_column % width == width - 1:
+        return token, -1
+    return token, layout.tag_column % width

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lossnet.errors import DataError
+from lossnet.tasks.parts import cut_rows
+
+if TYPE_CHECKING:
+    from lossnet.tasks.sequence.conll import ConllFormat
 
 Words = list[list[str]]
 
@@ -29,6 +33,8 @@ class SequenceData:
         documents: the number of each sentence's document; None where that is not known.
         name: what to call the data set.
         notes: what a reader did that a user should know.
+        layout: the columns of the CoNLL file that it was read from, all named.
+        blank: places of the empty lines among the sentences of a text.
     """
 
     tokens: Words
@@ -37,6 +43,8 @@ class SequenceData:
     documents: list[int] | None = None
     name: str = "data"
     notes: list[str] = field(default_factory=list)
+    layout: ConllFormat | None = None
+    blank: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -73,6 +81,16 @@ class SequenceData:
         """The different tags, sorted; none where the tags are not known."""
         return sorted({tag for tags in self.tags or [] for tag in tags})
 
+    @property
+    def labelled(self) -> bool:
+        """Whether the tags are known."""
+        return self.tags is not None
+
+    @property
+    def groups(self) -> list[int] | None:
+        """The documents."""
+        return self.documents
+
     def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> SequenceData:
         """The given sentences (indices or a mask of booleans), in the order given."""
         index = _rows(rows, len(self), self.name)
@@ -80,40 +98,84 @@ class SequenceData:
         def pick(words: Words) -> Words:
             return [words[k] for k in index]
 
-        return SequenceData(
-            pick(self.tokens),
-            None if self.tags is None else pick(self.tags),
-            {key: pick(column) for key, column in self.columns.items()},
-            None if self.documents is None else [self.documents[k] for k in index],
-            self.name,
-            list(self.notes),
+        return replace(
+            self,
+            tokens=pick(self.tokens),
+            tags=None if self.tags is None else pick(self.tags),
+            columns={key: pick(column) for key, column in self.columns.items()},
+            documents=None if self.documents is None else [self.documents[k] for k in index],
+            notes=list(self.notes),
+            blank=(),
         )
 
+    def without_labels(self) -> SequenceData:
+        """The same sentences without their tags."""
+        return replace(self, tags=None)
+
     def checksum(self) -> str:
-        """SHA-256, in hex, of tokens, tags, columns and documents."""
-        parts = [self.tokens, self.tags, self.columns, self.documents]
+        """SHA-256, in hex, of tokens, tags and columns."""
+        # Not of documents, which are numbered anew when a part is written and read again.
+        parts = [self.tokens, self.tags, self.columns, None]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
+    @classmethod
+    def join(cls, parts: Mapping[str, SequenceData]) -> SequenceData:
+        """The sentences of several parts, one part after another; documents are counted on."""
+        first, *_ = datas = list(parts.values())
+        check_columns(datas)
+        documents: list[int] | None = []
+        for data in datas:
+            if data.documents is None or documents is None:
+                documents = None
+            else:
+                base = max(documents, default=-1) + 1
+                documents += [base + number for number in data.documents]
+        return replace(
+            first,
+            tokens=[sentence for data in datas for sentence in data.tokens],
+            tags=[tags for data in datas for tags in data.tags or []] if first.labelled else None,
+            columns={
+                key: [row for data in datas for row in data.columns[key]] for key in first.columns
+            },
+            documents=documents,
+            notes=list(dict.fromkeys(note for data in datas for note in data.notes)),
+        )
 
-def with_known_tags(
-    data: SequenceData, train: np.ndarray[Any, Any], held: np.ndarray[Any, Any]
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Rows to train on and to hold out; those with tags that training lacks go to training.
+    def cut_rows(self, fractions: list[float], seed: int) -> list[np.ndarray[Any, Any]]:
+        """As :func:`lossnet.tasks.parts.cut_rows`; no tag is left to the second part alone."""
+        train, held, *more = cut_rows(len(self), fractions, seed, self.documents)
+        moved = self.with_known_tags(train, held)
+        return [*(moved if len(moved[1]) else (train, held)), *more]
 
-    With them goes the rest of their document.
-    """
-    if data.tags is None:
-        return train, held
-    known = {tag for row in train for tag in data.tags[row]}
-    moved = set()
-    for row in held:
-        if not known.issuperset(data.tags[row]):
-            moved.add(row if data.documents is None else data.documents[row])
-            known.update(data.tags[row])
-    goes = np.array([(r if data.documents is None else data.documents[r]) in moved for r in held])
-    if not moved:
-        return train, held
-    return np.sort(np.concatenate([train, held[goes]])), held[~goes]
+    def with_known_tags(
+        self, train: np.ndarray[Any, Any], held: np.ndarray[Any, Any]
+    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Rows to train on and to hold out; those with tags absent from training go to training.
+
+        With them goes the rest of their document.
+        """
+        if self.tags is None:
+            return train, held
+        documents = range(len(self)) if self.documents is None else self.documents
+        known = {tag for row in train for tag in self.tags[row]}
+        moved = set()
+        for row in held:
+            if not known.issuperset(self.tags[row]):
+                moved.add(documents[row])
+                known.update(self.tags[row])
+        goes = np.array([documents[row] in moved for row in held], dtype=bool)
+        return np.sort(np.concatenate([train, held[goes]])), held[~goes]
+
+
+def check_columns(parts: Iterable[SequenceData]) -> None:
+    """Raise where a part has other columns than the first."""
+    first, *others = parts
+    for data in others:
+        if list(data.columns) != list(first.columns) or data.labelled != first.labelled:
+            raise DataError(
+                f"{data.name} does not have the columns of {first.name}: "
+                f"{2 + len(data.columns)} instead of {2 + len(first.columns)}"
+            )
 
 
 def _words(given: Any, what: str, name: str) -> Words:

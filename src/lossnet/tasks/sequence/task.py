@@ -1,33 +1,46 @@
-"""Sentences with a tag a token, and ``SequenceTagger``."""
+"""Sentences with a tag per token, and ``SequenceTagger``."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lossnet.cli.parser import names
 from lossnet.errors import SettingError
 from lossnet.plain_text import counted
-from lossnet.tasks.task import Judged, Measured, Parts, Rows, Task, emit
+from lossnet.tasks.options import names
+from lossnet.tasks.task import Known, Measured, Task, emit
 
 if TYPE_CHECKING:
-    from lossnet.tasks.sequence.parts import TaggedParts
+    from lossnet.tasks.parts import Parts
     from lossnet.tasks.sequence.sentences import SequenceData
-    from lossnet.tasks.sequence.tagger import SequenceTagger
-    from lossnet.tasks.sequence.text import Known
 
 
-class Sequences:
+class SequenceTask(Task):
     """See :class:`~lossnet.tasks.task.Task`."""
 
     name = "sequence"
     unit = "sentences"
-    estimator_name = "SequenceTagger"
+    labels = "tags"
+    formats = (
+        "Sentences with a tag per token: CoNLL files (.conll, .conllu, .bio, .iob), references as "
+        ".xml, also .gz, or a folder with one file per part. predict also reads text, one "
+        "sentence per line with spaces between tokens, from a .txt file or standard input (-)."
+    )
+    probabilities = "of the tags chosen"
+    estimator_path = "lossnet.tasks.sequence.tagger:SequenceTagger"
     default_method = "infnet-plus"
-    outputs: tuple[str, ...] = (".jsonl", ".conll")
-    not_in_files: frozenset[str] = frozenset()
+    outputs = (".jsonl", ".conll")
+    facts_form: Mapping[str, Any] = {
+        "layout": {
+            "token_column": int,
+            "tag_column": (None, int),
+            "columns": [str],
+            "scheme": (None, str),
+        },
+        "tags": [str],
+        "columns": {str: [str]},
+    }
 
     def add_options(self, group: Any, command: str) -> None:
         """Which column of a CoNLL file is which, and the tags' scheme."""
@@ -73,10 +86,6 @@ class Sequences:
                 help="what DATA is (default: text for .txt and standard input, else conll)",
             )
 
-    def parameters(self, args: argparse.Namespace) -> dict[str, Any]:
-        """None."""
-        return {}
-
     # Data ------------------------------------------------------------------------------------
 
     def recognises(self, source: str) -> bool:
@@ -90,68 +99,93 @@ class Sequences:
             return True
         if looks_like_conll(source):
             raise SettingError(
-                f"{source} may hold sentences, a token and its tag a line: add --task sequence; or "
-                "--task multilabel where its .txt files hold rows of features"
+                f"{source} may hold sentences, one token and its tag per line: add --task "
+                "sequence, or another --task where its .txt files hold rows of features"
             )
         return False
 
-    def load_parts(self, args: argparse.Namespace) -> TaggedParts:
-        """The parts, their columns alike."""
-        from lossnet.tasks.sequence.parts import load_parts
+    def read(
+        self,
+        source: str,
+        args: argparse.Namespace,
+        *,
+        known: Known | None = None,
+        labelled: bool = True,
+    ) -> dict[str, SequenceData]:
+        """CoNLL, references, and text to tag."""
+        from lossnet.tasks.sequence.reading import read_sentences
 
-        return load_parts(args)
+        return read_sentences(source, args, known, labelled=labelled)
 
-    def load_spare(self, args: argparse.Namespace, splits: Any) -> Rows:
-        """Sentences in the columns of the training part."""
-        from lossnet.tasks.sequence.rows import for_model, load_unlabelled
-        from lossnet.tasks.sequence.text import Known
+    def facts(self, data: Any, args: argparse.Namespace) -> dict[str, Any]:
+        """Which column is which, the tags, and the columns with their values."""
+        from lossnet.tasks.sequence.layout import layout_facts
 
-        train: SequenceData = splits.train
-        values = {name: {v for row in rows for v in row} for name, rows in train.columns.items()}
-        known = Known(train.tag_names, values, splits.layout)
-        rows = load_unlabelled(args.unlabelled, known)
-        data = replace(for_model(rows.data.data, known, args.unlabelled), tags=None)
-        return Rows(data, len(data), rows.split, rows.notes)
+        values = {
+            name: sorted({value for row in rows for value in row})
+            for name, rows in data.columns.items()
+        }
+        layout = layout_facts(data.layout, args.scheme)
+        return {"layout": layout, "tags": data.tag_names, "columns": values}
 
-    def count(self, data: Any) -> int:
-        """Sentences."""
-        return len(data)
+    def known(self, model: Any) -> Known:
+        """The same, the tokens first and the tags last."""
+        from lossnet.tasks.sequence.conll import ConllFormat
+        from lossnet.tasks.sequence.layout import layout_facts
 
-    def sizes(self, splits: Parts) -> str:
+        columns = {name: list(values) for name, values in model.coder_.columns.items()}
+        layout = layout_facts(ConllFormat(columns=tuple(columns)), None)
+        return {"layout": layout, "tags": model.tags_, "columns": columns}
+
+    def sizes(self, parts: Parts[SequenceData], args: argparse.Namespace) -> str:
         """Sentences and tokens of each part, tags and types of spans."""
         from lossnet.tasks.sequence.tags import has_spans, spans
 
-        train: SequenceData = splits.train
-        told = [
-            ", ".join(f"{len(data):,} {part}" for part, data in splits.parts()) + " sentences",
-            f"{sum(data.n_tokens for _, data in splits.parts()):,} tokens",
+        train = parts.train
+        counts = [
+            super().sizes(parts, args),
+            f"{sum(data.n_tokens for _, data in parts.items()):,} tokens",
             counted(len(train.tag_names), "tag"),
         ]
         if has_spans(train.tag_names):
             types = {span.type for tags in train.tags or [] for span in spans(tags)}
-            told.append(f"{counted(len(types), 'type')} of spans")
+            counts.append(f"{counted(len(types), 'type')} of spans")
         if train.columns:
-            told.append(f"{counted(len(train.columns), 'column')} besides")
-        return ", ".join(told)
+            counts.append(counted(len(train.columns), "other column"))
+        return ", ".join(counts)
 
-    def notes(self, splits: Any, args: argparse.Namespace) -> list[str]:
-        """The reader's, tags that training has not got, and files that were not used."""
-        from lossnet.tasks.sequence.parts import notes_on, other_parts
+    def notes(self, parts: Parts[SequenceData], args: argparse.Namespace) -> list[str]:
+        """The reader's, tags absent from training, and files that were not used."""
+        from lossnet.tasks.sequence.reading import other_parts, unseen_tags
 
+        notes = super().notes(parts, args)
+        if parts.test is not None:  # in validation data such tags are an error
+            notes += [f"test: {note}" for note in unseen_tags(parts.test, parts.train.tag_names)]
         divided = args.validation is None and args.test is None
-        return notes_on(splits) + (other_parts(args.data) if divided else [])
+        return notes + (other_parts(args.data) if divided else [])
 
-    # Models ----------------------------------------------------------------------------------
+    def evaluation_notes(
+        self, data: SequenceData, args: argparse.Namespace, known: Known
+    ) -> list[str]:
+        """Tags that count as wrong, and tags that ``--strict`` finds no spans in."""
+        from lossnet.tasks.sequence.reading import unseen_tags
+        from lossnet.tasks.sequence.tags import detect_scheme, has_spans
 
-    def estimator(self) -> type[SequenceTagger]:
-        """The tagger."""
-        from lossnet.tasks.sequence.tagger import SequenceTagger
+        notes = unseen_tags(data, known["tags"])
+        if args.strict and has_spans(data.tag_names) and detect_scheme(data.tags or []) == "IOB1":
+            notes.append(
+                "the tags are IOB1, and --strict counts spans that follow IOB2 alone: add --scheme "
+                "IOB2"
+            )
+        return notes
 
-        return SequenceTagger
+    def describe(self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace) -> str:
+        """Counts, tags, spans and words."""
+        from lossnet.tasks.sequence.describe import describe
 
-    def fit(self, model: Any, splits: Parts, **options: Any) -> None:
-        """Train."""
-        model.fit(splits.train, validation_data=splits.validation, **options)
+        return describe(data, parts, top=args.top)
+
+    # Metrics ---------------------------------------------------------------------------------
 
     def measure(self, model: Any, data: Any, args: argparse.Namespace | None = None) -> Measured:
         """Token accuracy, and precision, recall and F1 of spans."""
@@ -171,16 +205,12 @@ class Sequences:
 
         return table(report)
 
-    def compared(self, splits: Parts) -> Sequence[str]:
-        """Token accuracy, F1 of spans where there are such, and the time."""
+    def compared(self, parts: Parts[SequenceData]) -> Sequence[str]:
+        """Token accuracy, F1 of spans where there are any, and the time."""
         from lossnet.tasks.sequence.tags import has_spans
 
-        spans = ["span-f1"] if has_spans(splits.train.tag_names) else []
+        spans = ["span-f1"] if has_spans(parts.train.tag_names) else []
         return ["accuracy", *spans, "seconds"]
-
-    def measured_how(self) -> str:
-        """Nothing to tell."""
-        return ""
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
         """Whether spans are counted strictly, and what word vectors cover."""
@@ -192,71 +222,29 @@ class Sequences:
         """The same in words."""
         return "spans counted strictly" if args is not None and args.strict else ""
 
-    # Model folders, and data for a model -----------------------------------------------------
+    # Predictions -----------------------------------------------------------------------------
 
-    def data_facts(self, splits: Any, args: argparse.Namespace) -> dict[str, Any]:
-        """Which column was which, and what was trained on."""
-        sentences = replace(splits.train, documents=None).checksum()
-        return {"layout": splits.layout.facts(), "train_sentences": sentences}
-
-    def known(self, model: Any, facts: Mapping[str, Any] | None) -> Known:
-        """Tags, and the columns of the files."""
-        from lossnet.tasks.sequence.layout import Layout
-        from lossnet.tasks.sequence.text import Known
-
-        columns = model.coder_.columns
-        if facts is None:
-            return Known(model.tags_, columns, Layout(columns=tuple(columns)))
-        layout = Layout.from_facts(facts["layout"])
-        told = (facts["train_checksum"], facts["train_sentences"], facts["source"])
-        return Known(model.tags_, columns, layout, *told)
-
-    def load_labelled(self, args: argparse.Namespace, known: Known) -> Rows:
-        """Tagged sentences."""
-        from lossnet.tasks.sequence.rows import load_labelled
-
-        return load_labelled(args, known)
-
-    def load_unlabelled(self, args: argparse.Namespace, known: Known) -> Rows:
-        """Sentences of CoNLL files or of text."""
-        from lossnet.tasks.sequence.rows import load_unlabelled
-
-        return load_unlabelled(args.data, known, options=args, split=args.split, kind=args.format)
-
-    def check_evaluation(self, models: Mapping[str, Any], args: argparse.Namespace) -> None:
-        """Nothing to check."""
-
-    def draw(self, judged: Mapping[str, Judged], args: argparse.Namespace) -> list[str]:
-        """Nothing to draw."""
-        return []
-
-    def predict(self, model: Any, known: Known, rows: Rows, args: argparse.Namespace) -> None:
+    def write(self, model: Any, data: Any, args: argparse.Namespace) -> None:
         """The tags of every sentence, as JSON lines or CoNLL."""
-        from lossnet.tasks.sequence.predictions import conll, json_lines, predicted, span_finder
+        from lossnet.tasks.sequence.predictions import conll, json_lines, predicted
 
-        tags, proba = predicted(model, rows.data, known, proba=args.proba)
+        tags, proba = predicted(model, data, proba=args.proba)
         if (args.out or "").lower().endswith(".conll"):
-            emit([conll(rows.data, tags, proba)], args.out)
+            emit([conll(data, tags, proba)], args.out)
         else:
-            emit(json_lines(rows.data, tags, proba, find=span_finder(model)), args.out)
+            emit(json_lines(model, data, tags, proba), args.out)
 
-    def describe(self, args: argparse.Namespace) -> str:
-        """Counts, tags, spans and words."""
-        from lossnet.tasks.sequence.describe import describe
-        from lossnet.tasks.sequence.layout import default_layout, open_files, read, read_parts
-
-        layout, files = default_layout(args.data).changed(args), open_files(args.data)
-        whole = layout.kept(read(files, layout))
-        splits = read_parts(files, layout) if files.path.is_dir() else None
-        return describe(whole, splits, top=args.top)
+    def count(self, data: Any) -> int:
+        """Sentences, and empty lines of a text."""
+        return len(data) + len(data.blank)
 
 
 def _column(text: str) -> int | str:
-    """What ``--tag-column`` says: a number or ``none``."""
+    """A column's number, or ``none``."""
     try:
         return text if text == "none" else int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a column's number, or none") from None
 
 
-TASK: Task = Sequences()
+TASK = SequenceTask()
