@@ -179,12 +179,12 @@ def test_columns_that_are_missing(lossnet: Run, pos_tagger: Path, tmp_path: Path
     assert "--columns none" in message
     narrow = write_ner(tmp_path / "narrow.conll", tags=False)
     message = one_line(lossnet("predict", pos_tagger, narrow))
-    assert "has 1 columns, and the model's data had 3 (token, pos, tag), or 2 without" in message
+    assert "has 1 columns, and the training data had 3 (token, pos, tag), or 2 without" in message
     narrow = write_ner(tmp_path / "two.conll")
     told = lossnet("evaluate", pos_tagger, narrow, "--columns", "none")
     assert "lacks the column 'pos'" in one_line(told)
     message = one_line(lossnet("evaluate", pos_tagger, narrow))
-    assert "one fewer than the model's data (token, pos, tag)" in message
+    assert "one fewer than the training data (token, pos, tag)" in message
     # Two columns are taken for tokens and parts of speech; that they are not is told.
     result = lossnet("predict", pos_tagger, narrow)
     assert "values in the column 'pos'; is it another column?" in result.err
@@ -208,7 +208,7 @@ def test_mistakes(lossnet: Run, tagger: Path, ner: Path, tmp_path: Path) -> None
     split = lossnet("predict", tagger, tmp_path / "a.txt", "--split", "test")
     assert "text has no parts" in one_line(split)
     out = lossnet("predict", tagger, tmp_path / "a.txt", "--out", tmp_path / "a.csv")
-    assert "a .jsonl or a .conll file" in one_line(out)
+    assert "a .jsonl file or a .conll file" in one_line(out)
     (tmp_path / "a.txt").write_text("-DOCSTART- said Ann\n")
     out = lossnet("predict", tagger, tmp_path / "a.txt", "--out", tmp_path / "a.conll")
     assert "would be read as a mark" in one_line(out)

@@ -79,7 +79,7 @@ def test_parts_given_by_hand(lossnet: Run, ner: Path, tmp_path: Path) -> None:
     assert "also has dev.conll: name the folder to use them" in result.out
     wide = write_ner(tmp_path / "wide.conll", pos=True)
     wrong = lossnet("train", train, "--out", tmp_path / "c", "--test", wide, *SMALL_TAGGER)
-    assert "wide has 3 columns and the training data 2" in one_line(wrong)
+    assert "wide.conll has 3 columns, and the training data had 2" in one_line(wrong)
     new = tmp_path / "new.conll"
     new.write_text("Ann B-CAT\nsaw O\n")
     result = lossnet("train", train, "--out", tmp_path / "c", "--test", new, *LOUD)
@@ -124,7 +124,7 @@ def test_tunes_on_sentences_without_tags(lossnet: Run, ner: Path, tmp_path: Path
         (b"\n\n", "is empty"),
         (b"Ann O\nsaw O\n\nRome\n", "line 4: 1 columns where line 1 has 2"),
         (b"Ann O\nsaw O\n\n\xe9t\xe9 O\n", "line 4: byte 0xe9 is not UTF-8 text; save the file"),
-        (b"Ann O\n\nBob O\n", "2 sentences cannot be split in three"),
+        (b"Ann O\n\nBob O\n", "has 2 rows, too few to divide in three"),
         (b"Ann\nsaw\n", "give tag_column=None for a file without tags"),
     ],
 )

@@ -78,7 +78,7 @@ def test_the_wrong_task(lossnet: Run, tmp_path: Path, ner: Path) -> None:
     assert "a.arff holds rows of features and labels" in message
     assert "task is multilabel" in message
     message = one_line(lossnet("train", "ising", "--task", "sequence", *out))
-    assert "built-in data set of rows and labels" in message
+    assert "ising does not exist; its task is multilabel" in message
     message = one_line(lossnet("train", ner / "train.conll", "--task", "multilabel", *out))
     assert "unknown kind of file" in message
     assert "needs exact inference, which MultiLabelClassifier does not provide" in one_line(

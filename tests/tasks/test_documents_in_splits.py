@@ -39,9 +39,7 @@ def test_sizes_come_near_and_nothing_is_lost() -> None:
 def test_too_few_documents_are_divided() -> None:
     data = sentences([10, 10])
     plain = SequenceData(data.tokens, data.tags)
-    for (_, part), (_, other) in zip(
-        divide(data).items(), divide(plain).items(), strict=True
-    ):
+    for (_, part), (_, other) in zip(divide(data).items(), divide(plain).items(), strict=True):
         assert part.tokens == other.tokens
 
 

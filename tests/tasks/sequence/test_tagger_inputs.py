@@ -267,7 +267,9 @@ def test_a_fit_goes_on_with_the_same_vectors_only(tmp_path) -> None:
 def test_a_text_file_to_tag_is_refused_and_one_to_train_on_is_conll(fitted, tmp_path) -> None:
     path = tmp_path / "new.txt"
     path.write_text("Ann saw Rome\n")
-    with pytest.raises(DataError, match=r"new\.txt' may be CoNLL or text with one sentence per line"):
+    with pytest.raises(
+        DataError, match=r"new\.txt' may be CoNLL or text with one sentence per line"
+    ):
         fitted.predict(path)
     model = tagger("infnet", method_params={"tune_on": "unlabelled"})
     with pytest.raises(DataError, match="may be CoNLL or text"):

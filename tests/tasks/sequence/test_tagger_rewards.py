@@ -136,22 +136,22 @@ GIVEN = {"unlabelled": UNLABELLED, "reward": dictionary}
         (
             lambda: tagger().fit(*LABELLED, unlabelled=UNLABELLED),
             SettingError,
-            r"'seal-reward' judges outputs on unlabelled rows by a reward; give one",
+            r"'seal-reward' judges outputs on unlabelled rows by a reward; pass one",
         ),
         (
             lambda: tagger().fit(*LABELLED, reward=dictionary),
             SettingError,
-            "'seal-reward' as it is set trains on unlabelled rows; give them",
+            "'seal-reward' as configured trains on unlabelled rows; pass them",
         ),
         (
             lambda: SequenceTagger("crf", **SMALL).fit(*LABELLED, **GIVEN),
             SettingError,
-            "'crf' as it is set has no use for a reward; .* one: seal-reward, implicit-reward",
+            "'crf' as configured has no use for a reward; .* one: seal-reward, implicit-reward",
         ),
         (
             lambda: tagger(params={"unlabelled_weight": 0.0}).fit(*LABELLED, **GIVEN),
             SettingError,
-            "'seal-reward' as it is set has no use for a reward; leave it out",
+            "'seal-reward' as configured has no use for a reward; leave it out",
         ),
         (
             lambda: MultiLabelClassifier("seal-reward").fit(np.eye(4), np.eye(4, dtype=int)),
