@@ -8,12 +8,12 @@ from functools import lru_cache
 import numpy as np
 import torch
 import torch.nn.functional as F
-from citation_reward.layout import Citation
-from citation_reward.rules import RULES, joined
-from citation_reward.words import FIELDS
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from citation_reward.layout import Citation
+from citation_reward.rules import RULES, joined
+from citation_reward.words import FIELDS
 from lossnet.errors import SettingError
 
 

@@ -45,8 +45,10 @@ def path_decoder(
     """The same of outputs ``(B, steps + 1, T, C)``: a batch's tags ``(B, T, steps + 1)``."""
 
     def decode(context: Context) -> Tensor:
-        steps = path(context).unbind(1)
-        return torch.stack([decoder(lambda _, y=y: y, rules)(context) for y in steps], -1)
+        outputs = path(context).unbind(1)
+        each = iter(outputs)
+        tags = decoder(lambda _: next(each), rules)
+        return torch.stack([tags(context) for _ in outputs], -1)
 
     return decode
 

@@ -148,7 +148,7 @@ class SequenceTagger(StructuredEstimator):
 
     # Fitting ---------------------------------------------------------------------------------
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         sentences: Any,
         tags: Any = None,

@@ -111,7 +111,7 @@ class SequenceTask(Task):
         *,
         known: Known | None = None,
         labelled: bool = True,
-    ) -> dict[str, SequenceData]:
+    ) -> dict[str, Any]:
         """CoNLL, references, and text to tag."""
         from lossnet.tasks.sequence.reading import read_sentences
 
