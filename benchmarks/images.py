@@ -28,12 +28,13 @@ from lossnet import Batch, Context, ImageSegmenter
 from lossnet.proposals import GBI, NetOutput
 from lossnet.reports import find, has, record, summarise
 from lossnet.tasks.image import (
-    ImageSplits,
+    ImageData,
     draw_refinement_frames,
     draw_segmentation,
     evaluate_masks,
     load_image_splits,
 )
+from lossnet.tasks.parts import Parts
 from lossnet.training.step import build_optimiser, parameters_of, step
 
 ROOT = Path(os.environ.get("LOSSNET_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -128,7 +129,9 @@ def run(arguments: argparse.Namespace) -> None:
                     one(arguments, name, row, seed, splits)
 
 
-def one(arguments: argparse.Namespace, name: str, row: str, seed: int, splits: ImageSplits) -> None:
+def one(
+    arguments: argparse.Namespace, name: str, row: str, seed: int, splits: Parts[ImageData]
+) -> None:
     """One fit, unless the store holds it."""
     model, configuration = model_of(name, row, seed)
     key = {"data": name, "method": row, "seed": seed, "configuration": configuration}
@@ -163,7 +166,7 @@ def one(arguments: argparse.Namespace, name: str, row: str, seed: int, splits: I
         print(name, method, seed, f"{seconds:.0f} s", shown, flush=True)
 
 
-def measured(model: ImageSegmenter, splits: ImageSplits) -> dict[str, float]:
+def measured(model: ImageSegmenter, splits: Parts[ImageData]) -> dict[str, float]:
     """Metrics of the validation and of the test part, crops averaged in both."""
     found: dict[str, float] = {"epochs": float(len(model.history_))}
     model.set_params(average=6)
@@ -298,7 +301,7 @@ def pictures(arguments: argparse.Namespace) -> None:
 
 
 def fitted(
-    arguments: argparse.Namespace, name: str, row: str, splits: ImageSplits
+    arguments: argparse.Namespace, name: str, row: str, splits: Parts[ImageData]
 ) -> ImageSegmenter:
     """The row's model of the chosen seed, from the folder of models where it is there."""
     if arguments.models:

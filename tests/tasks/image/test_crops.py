@@ -34,7 +34,7 @@ class Identity:
 def test_averaged_crops_of_an_identity_are_the_image(size, count) -> None:
     images = ramp(*size)
     crop = (min(24, size[0]), 5 if size[1] == 25 else 24)
-    source = FixedCrops(images, crop=crop, corners=corners(size, crop, count))
+    source = FixedCrops(images, crop=crop, side=count)
     found = source.average(predict(Identity(), {}, Binary(), source, batch_size=7))
     torch.testing.assert_close(found, images.movedim(1, -1), rtol=0, atol=1e-6)
 

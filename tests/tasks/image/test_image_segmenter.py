@@ -259,7 +259,7 @@ def test_unlabelled_images() -> None:
     model = segmenter("infnet", method_params={"tune_on": "unlabelled"})
     model.fit(TRAIN[2], unlabelled=TEST[2].images)
     assert model.predict(TEST[2]).shape == (12, 8, 8)
-    with pytest.raises(SettingError, match="as it is set trains on unlabelled rows"):
+    with pytest.raises(SettingError, match="as configured trains on unlabelled rows"):
         model.fit(TRAIN[2])
 
 
@@ -321,11 +321,11 @@ def test_a_killed_run_goes_on_to_the_same_weights(tmp_path) -> None:
         if len(seen) == 2:
             raise KilledError
         seen.append(1)
-        return ImageSegmenter._score(model, data, by)
+        return ImageSegmenter._validated(model, data, by)
 
     seen: list[int] = []
     model = segmenter("seal-regression", max_epochs=4)
-    model._score = lambda data, by: kill(model, data, by)
+    model._validated = lambda data, by: kill(model, data, by)
     with pytest.raises(KilledError):
         model.fit(TRAIN[2], validation_data=TEST[2], checkpoint=file)
     resumed = segmenter("seal-regression", max_epochs=4)
@@ -406,18 +406,18 @@ def test_a_class_that_was_not_declared() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"crop": 9}, "crop is 9 x 9 and the images are 8 x 8"),
+        ({"crop": 9}, "crop must be at most 8 x 8, the images' size.*got 9 x 9"),
         ({"crop": 0}, "crop is 0; give a whole number"),
-        ({"crop": "big"}, "crop is 'big'"),
-        ({"crop": (1, 2, 3)}, "give a side, a height and a width"),
-        ({"classes": 1}, "classes is 1; give 2 or more"),
-        ({"classes": "horse"}, "classes is 'horse'; give their number"),
-        ({"classes": ["a", "a"]}, "each once"),
+        ({"crop": "big"}, "crop must be a side.*got 'big'"),
+        ({"crop": (1, 2, 3)}, "a side in pixels, a height and a width"),
+        ({"classes": 1}, "classes must be at least 2.*got 1"),
+        ({"classes": "horse"}, "classes must be their number.*got 'horse'"),
+        ({"classes": ["a", "a"]}, "with different names"),
         ({"average": 0}, "average is 0"),
         ({"crops": 0}, "crops is 0"),
         ({"metric": "iou"}, "unknown metric 'iou'.*mean-iou"),
         ({"task_net": "u-net"}, "unknown task_net 'u-net': did you mean 'unet'"),
-        ({"task_net": FCN(3, 1)}, "task_net is a FCN; give a function that builds one"),
+        ({"task_net": FCN(3, 1)}, "task_net must be a function that builds a net.*got a FCN"),
         ({"energy_net": "critics"}, "unknown energy_net 'critics': did you mean 'critic'"),
         ({"method": "crf"}, "'crf' needs exact inference, which ImageSegmenter does not"),
         ({"dropout": 1.5}, "dropout is 1.5"),
@@ -431,9 +431,11 @@ def test_bad_settings(settings, message) -> None:
 def test_bad_data(fitted) -> None:
     with pytest.raises(DataError, match="the training data has no masks"):
         segmenter().fit(TRAIN[2].images)
-    with pytest.raises(DataError, match="validation_data has 3 members"):
+    with pytest.raises(
+        DataError, match="validation_data must be inputs and their masks.*got 3 members"
+    ):
         segmenter().fit(TRAIN[2], validation_data=(1, 2, 3))
-    with pytest.raises(DataError, match="masks are given beside an ImageData"):
+    with pytest.raises(DataError, match="masks were passed with an ImageData"):
         segmenter().fit(TRAIN[2], TRAIN[2].masks)
     with pytest.raises(DataError, match="the data to score has no masks"):
         fitted.score(TRAIN[2].images)
@@ -466,7 +468,7 @@ def test_images_scaled_otherwise_are_told() -> None:
     model = segmenter("cross-entropy").fit(images, masks)
     with pytest.warns(UserWarning, match="uint8 images count as 0 to 1"):
         model.predict(images.astype(np.float32))
-    with pytest.warns(UserWarning, match="give images as in training"):
+    with pytest.warns(UserWarning, match="use images as in training"):
         model.score(images.astype(np.int64), masks)
 
 

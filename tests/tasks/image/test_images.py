@@ -106,7 +106,7 @@ def test_a_folder_of_pairs(tmp_path) -> None:
     np.testing.assert_array_equal(data.images, IMAGES)
     np.testing.assert_array_equal(data.masks, MASKS)
     parts = load_image_splits(tmp_path)
-    assert [len(part) for _, part in parts.parts()] == [3, 1, 1]
+    assert [len(part) for _, part in parts.items()] == [3, 1, 1]
 
 
 def test_masks_beside_their_images(tmp_path) -> None:
@@ -122,7 +122,7 @@ def test_parts_in_folders(tmp_path) -> None:
     put(tmp_path / "train")
     put(tmp_path / "val", images=IMAGES[:2], masks=MASKS[:2])
     splits = load_image_splits(tmp_path)
-    assert [(part, len(data)) for part, data in splits.parts()] == [("train", 5), ("validation", 2)]
+    assert [(part, len(data)) for part, data in splits.items()] == [("train", 5), ("validation", 2)]
     assert len(load_images(tmp_path)) == 7
 
 
@@ -144,7 +144,7 @@ def test_arrays_of_0_and_255_are_two_classes(tmp_path) -> None:
     masks = np.arange(5)[:, None, None] * np.ones((5, 4, 6), int)
     masks[4] = 255
     assert ImageData(IMAGES, masks).subset([0, 4]).classes == 256
-    with pytest.raises(DataError, match="a subset of no images"):
+    with pytest.raises(DataError, match="a subset must have at least one image"):
         data.subset(np.zeros(5, bool))
 
 
@@ -399,7 +399,7 @@ def test_pictures_of_several_sizes_and_kinds(tmp_path) -> None:
     assert load_images(tmp_path, size=(4, 4)).images.shape == (5, 4, 4, 3)
     assert load_images(tmp_path, size=4).images.shape == (5, 4, 4, 3)
     for size in (0, "4", (4,), (4, 4, 3), 2.5, True):
-        with pytest.raises(SettingError, match=r"size is .*; give a height and a width"):
+        with pytest.raises(SettingError, match=r"size must be a height and a width"):
             load_images(tmp_path, size=size)
 
 
@@ -412,6 +412,6 @@ def test_pictures_of_several_sizes_and_kinds(tmp_path) -> None:
 )
 def test_benchmark_images(shared_images, file, counts, classes) -> None:
     splits = load_image_splits(shared_images / file)
-    assert tuple(len(part) for _, part in splits.parts()) == counts
-    for _, part in splits.parts():
+    assert tuple(len(part) for _, part in splits.items()) == counts
+    for _, part in splits.items():
         assert (part.size, part.channels, part.classes) == ((32, 32), 3, classes)

@@ -1,5 +1,7 @@
 """Checks of an image segmenter's settings and data, without a model."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from lossnet.tasks.image.pixels import check_crop, check_fits, far_from_training
 from lossnet.tasks.standardiser import Standardiser
 
 IMAGES = np.zeros((2, 4, 6, 3), np.uint8)
-MODEL = {"channels": 3, "crop": (3, 3), "classes": ["0", "1"]}
+MODEL = SimpleNamespace(channels_=3, crop_=(3, 3), classes_=["0", "1"], white_=None)
 
 
 def masks_of(*values: int) -> ImageData:
@@ -33,7 +35,7 @@ def test_gaps_among_classes_must_be_declared() -> None:
 
 @pytest.mark.parametrize("crop", [(24,), (), (1, 2, 3), [8], 2.5, (8, "8"), True])
 def test_crops_that_are_none(crop) -> None:
-    with pytest.raises(SettingError, match="crop is"):
+    with pytest.raises(SettingError, match="crop (must be|is)"):
         check_crop(crop)
 
 
@@ -45,18 +47,18 @@ def test_crops(crop) -> None:
 def test_errors_name_the_data() -> None:
     grey, small = ImageData(IMAGES[..., 0]), ImageData(IMAGES[:, :2])
     with pytest.raises(DataError, match=r"^data has grey images .*; convert them"):
-        check_fits(grey, **MODEL)
+        check_fits(grey, MODEL)
     with pytest.raises(DataError, match=r"^validation_data has grey images"):
-        check_fits(grey, **MODEL, what="validation_data")
+        check_fits(grey, MODEL, "validation_data")
     with pytest.raises(DataError, match=r"^validation_data has images of 2 x 6"):
-        check_fits(small, **MODEL, what="validation_data")
+        check_fits(small, MODEL, "validation_data")
     with pytest.raises(DataError, match=r"^validation_data: the mask of image '0' has the class 2"):
-        check_fits(masks_of(0, 2), **MODEL, what="validation_data")
+        check_fits(masks_of(0, 2), MODEL, "validation_data")
 
 
 def test_a_single_image_in_colours() -> None:
     with pytest.raises(DataError, match=r"takes images of 3 channels; .* as image\[None\]"):
-        check_fits(ImageData(IMAGES[0]), **MODEL)
+        check_fits(ImageData(IMAGES[0]), MODEL)
 
 
 def test_images_scaled_otherwise_than_in_training() -> None:

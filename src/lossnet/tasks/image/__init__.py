@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lossnet._lazy import lazy
 
 if TYPE_CHECKING:
-    from lossnet.tasks.image.folders import ImageSplits, load_image_splits, load_images
+    from lossnet.tasks.image.folders import load_image_splits, load_images
     from lossnet.tasks.image.images import ImageData
     from lossnet.tasks.image.metrics import (
         IMAGE_METRICS,
@@ -31,7 +31,6 @@ __all__ = [
     "DamagedImageWarning",
     "ImageData",
     "ImageSegmenter",
-    "ImageSplits",
     "MissingPillowError",
     "class_ious",
     "draw_refinement_frames",
@@ -53,7 +52,6 @@ __getattr__, __dir__ = lazy(
         "IMAGE_METRICS": "metrics",
         "ImageData": "images",
         "ImageSegmenter": "segmenter",
-        "ImageSplits": "folders",
         "MissingPillowError": "picture_files",
         "class_ious": "metrics",
         "draw_refinement_frames": "pictures",

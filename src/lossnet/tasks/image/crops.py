@@ -9,24 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from lossnet.context import Batch
+from lossnet.tasks.image.images import ImageData, Size
+from lossnet.tasks.standardiser import Standardiser
 from lossnet.training.source import random_order, row_slices
 
-Size = tuple[int, int]
+
+def tensors_of(
+    data: ImageData, standardiser: Standardiser | None, classes: int, device: str
+) -> tuple[Tensor, Tensor | None]:
+    """Images, standardised, and where there are masks the targets."""
+    values = data.floats()
+    values = values if standardiser is None else standardiser(values)
+    images = torch.as_tensor(np.ascontiguousarray(values.transpose(0, 3, 1, 2)), device=device)
+    if data.masks is None:
+        return images, None
+    targets = torch.as_tensor(data.masks, device=device)
+    targets = F.one_hot(targets, classes) if classes > 2 else targets
+    return images, targets.to(images.dtype)
 
 
 class RandomCrops:
-    """Every image some times an epoch, in random crops, mirrored left to right at random.
+    """Every image several times per epoch, in random crops, mirrored left to right at random.
 
     Args:
         images: the images.
         targets: their targets, or None.
-        crop: height and width of a crop; the images' own for whole images.
+        crop: height and width of a crop; the images' own to crop nothing.
         flip: mirror half of the crops.
-        times: crops of each image an epoch; where images are few, an epoch of one crop each is
+        times: crops of each image per epoch; where images are few, an epoch of one crop each is
             too short to judge by.
     """
 
@@ -81,7 +97,7 @@ class FixedCrops:
         images: the images.
         targets: their targets, or None.
         crop: height and width of a crop.
-        corners: upper left corner of every crop, see :func:`corners`.
+        side: crops per side, see :func:`corners`.
     """
 
     def __init__(
@@ -90,10 +106,11 @@ class FixedCrops:
         targets: Tensor | None = None,
         *,
         crop: Size,
-        corners: Sequence[Size] = ((0, 0),),
+        side: int = 1,
     ) -> None:
-        self._images, self._targets = images, targets
-        self._crop, self._corners = crop, list(corners)
+        self._images, self._targets, self._crop = images, targets, crop
+        height, width = images.shape[-2:]
+        self._corners = corners((height, width), crop, side)
 
     def __len__(self) -> int:
         return len(self._images) * len(self._corners)
@@ -110,8 +127,13 @@ class FixedCrops:
     def in_order(self, size: int) -> Sequence[slice]:
         return row_slices(len(self), size)
 
-    def average(self, outputs: Tensor) -> Tensor:
-        """Whole outputs ``(n, H, W, ...)`` of those of the crops, the mean where they overlap."""
+    def average(self, outputs: Tensor, axis: int = 0) -> Tensor:
+        """Outputs of images ``(n, H, W, ...)`` from those of crops, the mean where they overlap.
+
+        ``axis`` is the one that counts images: 1 where steps come first.
+        """
+        if axis:
+            return torch.stack([self.average(step) for step in outputs])
         if len(self._corners) == 1:
             return outputs
         (height, width), (h, w) = self._images.shape[-2:], self._crop
@@ -127,8 +149,8 @@ class FixedCrops:
 def corners(size: Size, crop: Size, count: int) -> list[Size]:
     """Upper left corners of ``count`` x ``count`` crops, evenly spread, that cover an image.
 
-    Equal ones are given once; there are more than ``count`` a side where it takes more to leave
-    no gap.
+    Equal ones are given once; there are more than ``count`` per side where it takes more to
+    leave no gap.
 
     >>> corners((32, 32), (24, 24), 2)
     [(0, 0), (0, 8), (8, 0), (8, 8)]

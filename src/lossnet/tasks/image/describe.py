@@ -1,4 +1,4 @@
-"""Images, their size, and the shares of the classes."""
+"""Images in words: how many, their size, and the shares of the classes."""
 
 from __future__ import annotations
 
@@ -7,46 +7,69 @@ from typing import Any
 
 import numpy as np
 
-from lossnet.plain_text import aligned, counted
-from lossnet.tasks.image.folders import joined_images
+from lossnet.plain_text import aligned, counted, some
 from lossnet.tasks.image.images import ImageData
-from lossnet.tasks.image.parts import names_of, shares
 from lossnet.tasks.parts import PARTS
 
+#: More classes than these are not listed in one line.
+LISTED = 8
 
-def describe(parts: Mapping[str, ImageData], *, classes: Any, top: int) -> str:
-    """The description of a data set: all its images, and its parts where it has such."""
-    whole = joined_images(parts)
-    told = ", ".join(f"{len(parts[part]):,} {part}" for part in PARTS if part in parts)
-    names = names_of(classes, whole)
+
+def class_shares(data: ImageData, classes: int | list[str] | None) -> list[tuple[str, float]]:
+    """Share of pixels by class; names as declared, else numbers, as many as declared or masked."""
+    assert data.masks is not None
+    named = classes if isinstance(classes, list) else []
+    count = max(classes if isinstance(classes, int) else len(named), data.classes)
+    names = [*named, *(str(number) for number in range(len(named), count))]
+    found = np.bincount(data.masks.reshape(-1), minlength=count) / data.masks.size
+    return list(zip(names, found.tolist(), strict=True))
+
+
+def size_and_classes(data: ImageData, classes: int | list[str] | None) -> str:
+    """The images' size and channels, and the shares of their classes, for one line."""
+    shares = class_shares(data, classes)
+    text = (
+        f"of {data.size[0]} x {data.size[1]}, {counted(data.channels, 'channel')}, "
+        f"{counted(len(shares), 'class', 'classes')}"
+    )
+    if len(shares) > LISTED:
+        return text
+    listed = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares)
+    return f"{text} ({listed} of the training pixels)"
+
+
+def absent_classes(data: ImageData, classes: int | list[str] | None) -> list[str]:
+    """A note on classes that no training mask has."""
+    absent = [name for name, share in class_shares(data, classes) if not share]
+    several = "es" if len(absent) > 1 else ""
+    return [f"no training mask has the class{several} {some(absent)}"] if absent else []
+
+
+def describe(data: ImageData, parts: Mapping[str, Any], *, classes: Any, top: int) -> str:
+    """The description of all images of a data set, and of its parts where it has any."""
+    counts = ", ".join(f"{len(parts[part]):,} {part}" for part in PARTS if part in parts)
     lines = [
-        ["images", f"{len(whole):,} ({told})" if told else f"{len(whole):,}"],
-        ["size", f"{whole.size[0]} x {whole.size[1]} (height x width)"],
-        ["channels", f"{whole.channels}"],
-        *(_foreground(whole) if whole.masks is not None else [["masks", "none"]]),
-        *([["classes", f"{len(names):,}"]] if whole.masks is not None else []),
-        ["checksum", whole.checksum()[:16]],
+        ["images", f"{len(data):,} ({counts})" if counts else f"{len(data):,}"],
+        ["size", f"{data.size[0]} x {data.size[1]} (height x width)"],
+        ["channels", f"{data.channels}"],
     ]
-    blocks = ["\n".join([whole.name, aligned(lines), *(f"note: {n}" for n in whole.notes)])]
-    if whole.masks is not None:
-        blocks.append(f"commonest classes\n{_classes(whole, names, top)}")
-    return "\n\n".join(blocks)
-
-
-def _foreground(data: ImageData) -> list[list[str]]:
-    """The share of pixels that are no background, over images, and images that have none."""
-    share = (np.asarray(data.masks) > 0).mean((1, 2))
-    low, mean, high = 100 * share.min(), 100 * share.mean(), 100 * share.max()
-    return [
-        ["foreground", f"{mean:.1f} % of an image's pixels, from {low:.1f} to {high:.1f} %"],
-        ["without foreground", counted(int((share == 0).sum()), "image")],
-    ]
-
-
-def _classes(data: ImageData, names: list[str], top: int) -> str:
-    found = shares(data, len(names))
-    lines = [["class", "pixels", "images"]]
-    for number in np.argsort(-found, kind="stable")[:top]:
-        images = int((np.asarray(data.masks) == number).any((1, 2)).sum())
-        lines.append([names[number], f"{100 * found[number]:.1f} %", f"{images:,}"])
-    return aligned(lines, right=(1, 2))
+    blocks = []
+    if data.masks is None:
+        lines.append(["masks", "none"])
+    else:
+        shares = class_shares(data, classes)
+        front = 100 * (data.masks > 0).mean((1, 2))
+        low, high = f"{front.min():.1f}", f"{front.max():.1f} %"
+        lines += [
+            ["foreground", f"{front.mean():.1f} % of an image's pixels, from {low} to {high}"],
+            ["without foreground", counted(int((front == 0).sum()), "image")],
+            ["classes", f"{len(shares):,}"],
+        ]
+        rows = [["class", "pixels", "images"]]
+        for number in sorted(range(len(shares)), key=lambda k: -shares[k][1])[:top]:
+            images = int((data.masks == number).any((1, 2)).sum())
+            rows.append([shares[number][0], f"{100 * shares[number][1]:.1f} %", f"{images:,}"])
+        blocks.append(f"commonest classes\n{aligned(rows, right=(1, 2))}")
+    lines.append(["checksum", data.checksum()[:16]])
+    notes = [f"note: {note}" for note in data.notes]
+    return "\n\n".join(["\n".join([data.name, aligned(lines), *notes]), *blocks])

@@ -1,26 +1,18 @@
-"""Files and folders of images and masks, whole or in parts."""
+"""Images and masks of files and folders, undivided or in parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from lossnet.data.archive import array_names, read_arrays
 from lossnet.errors import DataError, SettingError
-from lossnet.tasks.image.images import ImageData
-from lossnet.tasks.image.picture_files import WHITES, Size, is_picture, mask_of
+from lossnet.tasks.image.images import ImageData, Size
+from lossnet.tasks.image.picture_files import MASK_SUFFIX, WHITES, is_picture
 from lossnet.tasks.image.picture_folders import read_folders, read_picture
-from lossnet.tasks.parts import PART_WORDS, PARTS, Parts, cut_rows, left_out
-
-
-@dataclass(frozen=True)
-class ImageSplits(Parts[ImageData]):
-    """Three parts of one data set; ``validation`` and ``test`` may be None."""
+from lossnet.tasks.parts import PART_WORDS, Parts, as_parts, joined, left_out
 
 
 def load_images(
@@ -30,10 +22,10 @@ def load_images(
 
     An ``.npz`` file has ``images`` and ``masks`` (or ``labels``), or those of its parts
     (``train_images``, ``val_images``, ...). A folder has one such file; or pictures in
-    ``images/`` and masks of the same names in ``masks/``; or masks beside their images, ``a.png``
-    and ``a_mask.png``; or parts, ``train/``, ``test/``, each such a folder. A mask's pixel is the
-    number of its class, in a picture with a palette its index; masks of nothing but 0 and 255 are
-    taken as 0 and 1. Grey values of more than 8 bits are scaled alike in all pictures, see
+    ``images/`` and masks of the same names in ``masks/``; or masks next to their images, ``a.png``
+    and ``a_mask.png``; or parts, ``train/``, ``test/``, each a folder of these. A mask's pixel is
+    the number of its class, in a picture with a palette its index; masks of nothing but 0 and 255
+    are taken as 0 and 1. Grey values of more than 8 bits are scaled alike in all pictures, see
     ``white``; floating-point ones from 0 to 1 to 0 to 255. A picture that cannot be read is named
     in a :class:`DamagedImageWarning` and left out with its pair; files that were not read are in
     the notes.
@@ -46,12 +38,12 @@ def load_images(
             None takes the least that no value of all pictures exceeds. A model's ``white_`` reads
             pictures as its training did.
     """
-    return joined_images(load_image_parts(path, size=size, white=white))
+    return joined(load_image_parts(path, size=size, white=white))
 
 
 def load_image_splits(
     path: str | Path, *, size: int | Size | None = None, seed: int = 0
-) -> ImageSplits:
+) -> Parts[ImageData]:
     """Read the training, validation and test parts of a data set.
 
     As :func:`load_images`; data without parts is divided at random, 60/20/20.
@@ -61,22 +53,18 @@ def load_image_splits(
         size: height and width to resize pictures to, or one side of a square.
         seed: of the division at random.
     """
-    parts = load_image_parts(path, size=size)
-    if "" in parts:
-        return split_images(parts[""], seed=seed)
-    if "train" not in parts:
-        raise DataError(f"{path} has no training part; it has {', '.join(sorted(parts))}")
-    return ImageSplits(**parts)
+    return as_parts(load_image_parts(path, size=size), str(path), seed=seed)
 
 
-def split_images(data: ImageData, *, seed: int = 0) -> ImageSplits:
-    """Divide images at random: three fifths for training, a fifth for each of the others."""
-    if len(data) < 3:
-        raise DataError(
-            f"{data.name}: {len(data)} images cannot be split in three; give more, or validation "
-            "and test data besides"
-        )
-    return ImageSplits(*(data.subset(rows) for rows in cut_rows(len(data), [0.2, 0.2], seed)))
+def as_images(images: Any, masks: Any = None, *, white: int | None = None) -> ImageData:
+    """Arrays as they are, or the images of a file or folder, see :func:`load_images`."""
+    if isinstance(images, str | Path):
+        images = load_images(images, white=white)
+    if not isinstance(images, ImageData):
+        return ImageData(images, masks)
+    if masks is not None:
+        raise DataError("masks were passed with an ImageData or a folder, which has its own")
+    return images
 
 
 def load_image_parts(
@@ -86,9 +74,9 @@ def load_image_parts(
     with_masks: bool = True,
     white: int | None = None,
 ) -> dict[str, ImageData]:
-    """The parts of a data set by name; data without parts under the empty name.
+    """The parts of a data set by name; undivided data as ``""``, and so a single picture.
 
-    As :func:`load_images`; a single picture is data without parts.
+    As :func:`load_images`.
 
     Args:
         path: the file or the folder.
@@ -127,18 +115,20 @@ def _height_and_width(size: Any) -> Size | None:
     if size is None:
         return None
     sides = tuple(size) if isinstance(size, tuple | list) else (size, size)
-    whole = all(isinstance(side, Integral) and not isinstance(side, bool) for side in sides)
-    if len(sides) != 2 or not whole or min(sides) < 1:
-        raise SettingError(f"size is {size!r}; give a height and a width, (64, 48), or one side")
+    integers = all(isinstance(side, Integral) and not isinstance(side, bool) for side in sides)
+    if len(sides) != 2 or not integers or min(sides) < 1:
+        raise SettingError(
+            f"size must be a height and a width, (64, 48), or one side, got {size!r}"
+        )
     return int(sides[0]), int(sides[1])
 
 
 def holds_images(path: str | Path) -> bool:
-    """Whether names tell that a file or folder holds images, or images and masks.
+    """Whether a file or folder holds images, or images and masks, judged by names.
 
-    A picture; an ``.npz`` file with ``images`` and without ``X``, of which the keys alone are
-    looked at; a folder with such a file, with ``images/`` and ``masks/``, with ``a.png`` beside
-    ``a_mask.png``, or with parts of these.
+    A picture; an ``.npz`` file with ``images`` and without ``X``, of which only the keys are read;
+    a folder with an ``.npz`` file of this kind, with ``images/`` and ``masks/``, with ``a.png``
+    next to ``a_mask.png``, or with parts of these.
     """
     path = Path(path).expanduser()
     if not path.is_dir():
@@ -148,7 +138,7 @@ def holds_images(path: str | Path) -> bool:
     if (path / "images").is_dir() and (path / "masks").is_dir():
         return True
     files = {file.stem for file in path.iterdir() if is_picture(file)}
-    return any(mask_of(name) in files for name in files) or any(
+    return any(f"{name}{MASK_SUFFIX}" in files for name in files) or any(
         _holds_image_arrays(file) for file in path.glob("*.npz")
     )
 
@@ -191,12 +181,12 @@ def _npz_parts(path: Path, size: Size | None) -> dict[str, ImageData]:
             "convert it, to .png for instance"
         )
     if size is not None:
-        raise DataError(f"{path} holds arrays, which are not resized; leave the size out")
+        raise DataError(f"{path} holds arrays, which are not resized; omit the size")
     arrays = read_arrays(path)
     found: dict[str, dict[str, Any]] = {}
     for key, array in arrays.items():
-        if (told := _part_and_kind(key)) is not None:
-            found.setdefault(told[0], {})[told[1]] = array
+        if (place := _part_and_kind(key)) is not None:
+            found.setdefault(place[0], {})[place[1]] = array
     if not found or any("images" not in kinds for kinds in found.values()):
         raise DataError(
             f"{path} has the keys {', '.join(sorted(arrays))}; expected images and masks, or "
@@ -205,25 +195,3 @@ def _npz_parts(path: Path, size: Size | None) -> dict[str, ImageData]:
     if "" in found and len(found) > 1:
         raise DataError(f"{path} has images with and without a part; name the part of all or none")
     return {part: ImageData(**kinds, name=path.stem) for part, kinds in found.items()}
-
-
-def joined_images(parts: Mapping[str, ImageData]) -> ImageData:
-    """All images of several parts, each named after its part: ``train/a``."""
-    if "" in parts:
-        return parts[""]
-    rows = [(part, parts[part]) for part in PARTS if part in parts]
-    first = rows[0][1]
-    for _, data in rows:
-        if (data.size, data.channels) != (first.size, first.channels):
-            raise DataError(f"the parts of {first.name} have images of different sizes or channels")
-    masks: list[Any] = [data.masks for _, data in rows]
-    sizes: list[Any] = [data.sizes for _, data in rows]
-    return ImageData(
-        np.concatenate([data.images for _, data in rows]),
-        None if any(mask is None for mask in masks) else np.concatenate(masks),
-        [f"{part}/{label}" for part, data in rows for label in data.names],
-        first.name,
-        list(dict.fromkeys(note for _, data in rows for note in data.notes)),
-        None if any(size is None for size in sizes) else [one for size in sizes for one in size],
-        next((data.white for _, data in rows if data.white is not None), None),
-    )

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from lossnet.errors import DataError
+from lossnet.tasks.parts import PARTS
 
+#: Height and width.
+Size = tuple[int, int]
+Array = np.ndarray[Any, Any]
 #: The note on masks that an image program saved as black and white.
 BLACK_AND_WHITE = "masks hold 0 and 255, taken as the classes 0 and 1"
 
@@ -23,10 +27,10 @@ class ImageData:
     images (n, H, W, channels) uint8 or float32; masks (n, H, W) int64, classes from 0.
 
     Args:
-        images: an array, or one a picture; grey ones may lack the last axis. uint8 stands for
+        images: an array, or one per picture; grey ones may lack the last axis. uint8 stands for
             0 to 1 in steps of 1/255; other numbers are taken as they are and must be finite.
-        masks: whole numbers from 0; None where they are not known. Masks of nothing but 0 and 255
-            are taken as 0 and 1, with a note.
+        masks: integers from 0; None where they are not known. Masks of nothing but 0 and 255 are
+            taken as 0 and 1, with a note.
         names: what each image is called; their numbers where None.
         name: what to call the data set.
         notes: what a reader did that a user should know.
@@ -35,36 +39,45 @@ class ImageData:
         white: the grey value that became 255 where pictures had more than 8 bits; None of others.
     """
 
-    images: np.ndarray[Any, Any]
-    masks: np.ndarray[Any, Any] | None = None
+    images: Array
+    masks: Array | None = None
     names: list[str] = None  # type: ignore[assignment]  # never None once built
     name: str = "data"
     notes: list[str] = field(default_factory=list)
-    sizes: list[tuple[int, int]] | None = None
+    sizes: list[Size] | None = None
     white: int | None = None
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
         count = len(self.images) if hasattr(self.images, "__len__") else 0
         names = [str(n) for n in range(count)] if self.names is None else list(self.names)
         if len(names) != count:
-            raise DataError(f"{self.name}: {count} images and {len(names)} names; give one each")
-        put(self, "names", names)
+            raise DataError(
+                f"{self.name}: {count} images and {len(names)} names; counts must match"
+            )
         if self.masks is not None:
             _check_pairs(self.images, self.masks, names, self.name)
-        put(self, "images", _images(self.images, names, self.name))
+        self._put(names=names, images=_images(self.images, names, self.name))
         if self.masks is not None:
             masks = _masks(self.masks, names, self.name)
-            if _is_black_and_white(masks):
+            if masks.max() == 255 and bool(((masks == 0) | (masks == 255)).all()):
                 masks = (masks == 255).astype(np.int64)
-                put(self, "notes", [*self.notes, BLACK_AND_WHITE])
-            put(self, "masks", masks)
+                self._put(notes=[*self.notes, BLACK_AND_WHITE])
+            self._put(masks=masks)
+
+    def _put(self, **values: Any) -> Self:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    def _with(self, **values: Any) -> Self:
+        """A copy with other values; built anew, 256 classes could pass for black and white."""
+        return copy.copy(self)._put(**{"notes": list(self.notes), **values})
 
     def __len__(self) -> int:
         return len(self.images)
 
     @property
-    def size(self) -> tuple[int, int]:
+    def size(self) -> Size:
         """Height and width."""
         return int(self.images.shape[1]), int(self.images.shape[2])
 
@@ -75,28 +88,60 @@ class ImageData:
 
     @property
     def classes(self) -> int:
-        """How many classes the masks' largest number asks for, 2 or more."""
+        """How many classes the masks' largest number implies, at least 2."""
         return 2 if self.masks is None else max(2, int(self.masks.max()) + 1)
 
-    def floats(self) -> np.ndarray[Any, Any]:
+    @property
+    def labelled(self) -> bool:
+        """Whether there are masks."""
+        return self.masks is not None
+
+    @property
+    def groups(self) -> None:
+        """No images belong together."""
+        return
+
+    def floats(self) -> Array:
         """The images as float32, uint8 divided by 255."""
         if self.images.dtype == np.uint8:
             return self.images.astype(np.float32) / np.float32(255.0)
         return self.images
 
-    def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> ImageData:
-        """The given images (indices or a mask of booleans), in the order given."""
-        index = np.arange(len(self))[np.asarray(rows)]
+    def subset(self, rows: Any) -> Self:
+        """The given images (indices, a slice or a mask of booleans), in the order given."""
+        index = np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
         if not len(index):
-            raise DataError(f"{self.name}: a subset of no images; give one at least")
-        # A copy: built anew, some images of 256 classes could pass for black and white ones.
-        part, put = copy.copy(self), object.__setattr__
-        put(part, "images", self.images[index])
-        put(part, "masks", None if self.masks is None else self.masks[index])
-        put(part, "names", [self.names[k] for k in index])
-        put(part, "notes", list(self.notes))
-        put(part, "sizes", None if self.sizes is None else [self.sizes[k] for k in index])
-        return part
+            raise DataError(f"{self.name}: a subset must have at least one image")
+        return self._with(
+            images=self.images[index],
+            masks=None if self.masks is None else self.masks[index],
+            names=[self.names[k] for k in index],
+            sizes=None if self.sizes is None else [self.sizes[k] for k in index],
+        )
+
+    def without_labels(self) -> Self:
+        """The images without their masks."""
+        return self._with(masks=None)
+
+    @classmethod
+    def join(cls, parts: Mapping[str, Self]) -> Self:
+        """The images of several parts, each named after its part: ``train/a``."""
+        rows = {part: parts[part] for part in PARTS if part in parts}
+        members = list(rows.values())
+        first = members[0]
+        if any((d.size, d.channels) != (first.size, first.channels) for d in members):
+            raise DataError(f"the parts of {first.name} have images of different sizes or channels")
+        same = len({data.images.dtype for data in members}) == 1
+        masks = [data.masks for data in members if data.masks is not None]
+        sizes = [data.sizes for data in members if data.sizes is not None]
+        return first._with(
+            images=np.concatenate([d.images if same else d.floats() for d in members]),
+            masks=np.concatenate(masks) if len(masks) == len(members) else None,
+            names=[f"{part}/{name}" for part, data in rows.items() for name in data.names],
+            notes=list(dict.fromkeys(note for data in members for note in data.notes)),
+            sizes=[one for size in sizes for one in size] if len(sizes) == len(members) else None,
+            white=next((data.white for data in members if data.white is not None), None),
+        )
 
     def checksum(self) -> str:
         """SHA-256, in hex, of images and masks."""
@@ -109,18 +154,15 @@ class ImageData:
 def _check_pairs(images: Any, masks: Any, names: list[str], name: str) -> None:
     """Raise unless every image has a mask of its own size."""
     if len(images) != len(masks):
-        raise DataError(f"{name}: {len(images)} images and {len(masks)} masks; give one for each")
+        raise DataError(f"{name}: {len(images)} images and {len(masks)} masks; counts must match")
     for label, image, mask in zip(names, images, masks, strict=True):
         sizes = np.shape(image)[:2], np.shape(mask)[:2]
         if sizes[0] != sizes[1]:
+            own, other = (" x ".join(map(str, size)) or "a single number" for size in sizes)
             raise DataError(
-                f"{name}: image {label!r} is {_by(sizes[0])} and its mask {_by(sizes[1])} (height "
-                "x width); give masks of their images' size"
+                f"{name}: image {label!r} is {own} and its mask {other} (height x width); masks "
+                "must have their images' size"
             )
-
-
-def _by(shape: tuple[int, ...]) -> str:
-    return " x ".join(map(str, shape)) or "a single number"
 
 
 def _stack(values: Any, names: list[str], what: str, name: str) -> Any:
@@ -131,8 +173,8 @@ def _stack(values: Any, names: list[str], what: str, name: str) -> Any:
             if picture.shape != pictures[0].shape:
                 raise DataError(
                     f"{name}: {what} {label!r} has shape {picture.shape} and {names[0]!r} "
-                    f"{pictures[0].shape}; give {what}s of one size, or resize pictures when they "
-                    "are read: size= of load_images, --size on the command line"
+                    f"{pictures[0].shape}; {what}s must have one size: resize pictures when they "
+                    "are read, with size= of load_images, --size on the command line"
                 )
         values = np.stack(pictures) if pictures else np.empty(0)
     if values.dtype.kind not in "biuf":
@@ -140,7 +182,7 @@ def _stack(values: Any, names: list[str], what: str, name: str) -> Any:
     return values
 
 
-def _images(given: Any, names: list[str], name: str) -> np.ndarray[Any, Any]:
+def _images(given: Any, names: list[str], name: str) -> Array:
     images = _stack(given, names, "image", name)
     images = images[..., None] if images.ndim == 3 else images
     if images.ndim != 4 or 0 in images.shape:
@@ -160,20 +202,16 @@ def _images(given: Any, names: list[str], name: str) -> np.ndarray[Any, Any]:
     return np.asarray(images)
 
 
-def _masks(given: Any, names: list[str], name: str) -> np.ndarray[Any, Any]:
+def _masks(given: Any, names: list[str], name: str) -> Array:
     masks = _stack(given, names, "mask", name)
     if masks.ndim != 3:
         raise DataError(f"{name}: masks have shape {masks.shape}; expected (n, H, W)")
-    whole = masks.astype(np.int64)
-    good = (whole == masks) & (whole >= 0)
+    classes = masks.astype(np.int64)
+    good = (classes == masks) & (classes >= 0)
     if not good.all():
         row, *place = np.argwhere(~good)[0]
         raise DataError(
             f"{name}: mask {names[row]!r} has {masks[row][tuple(place)]} at row {place[0]}, column "
-            f"{place[1]}; expected the number of a class, a whole number from 0"
+            f"{place[1]}; expected the number of a class, an integer from 0"
         )
-    return np.asarray(whole)
-
-
-def _is_black_and_white(masks: np.ndarray[Any, Any]) -> bool:
-    return masks.size > 0 and masks.max() == 255 and bool(((masks == 0) | (masks == 255)).all())
+    return np.asarray(classes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -11,17 +12,16 @@ import numpy as np
 
 from lossnet.errors import DataError, LossnetError
 from lossnet.files import atomic_write
+from lossnet.tasks.image.images import Array, Size
 
 #: The commonest of the suffixes that Pillow reads.
 COMMON_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff"})
 #: Largest grey values of 8, 12 and 16 bits.
 WHITES = (255, 4095, 65535)
-#: How the name of a mask ends where it lies beside its image.
+#: How the name of a mask ends where it lies next to its image.
 MASK_SUFFIX = "_mask"
 #: Colours of the first classes; :func:`palette` has those of all.
 COLOURS = ((0, 0, 0), (255, 255, 255), (198, 40, 40), (21, 101, 192), (46, 125, 50), (249, 168, 37))
-
-Size = tuple[int, int]
 
 
 class DamagedImageWarning(UserWarning):
@@ -33,7 +33,7 @@ class MissingPillowError(LossnetError, ImportError):
 
 
 @cache
-def palette() -> np.ndarray[Any, Any]:
+def palette() -> Array:
     """The colours of 256 classes, (256, 3) uint8: each as far as can be from all before it."""
     levels = np.linspace(0, 255, 8).round()
     grid = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), -1).reshape(-1, 3)
@@ -59,18 +59,21 @@ def _suffixes() -> frozenset[str]:
     except MissingPillowError:
         return COMMON_SUFFIXES
     kinds = image.registered_extensions()
-    return frozenset(suffix for suffix, kind in kinds.items() if kind in image.OPEN)
+    return frozenset(suffix for suffix, kind in kinds.items() if kind in _kinds())
 
 
-def mask_of(name: str) -> str:
-    """The name of the mask that lies beside an image, both without suffixes."""
-    return f"{name}{MASK_SUFFIX}"
+@cache
+def _kinds() -> tuple[str, ...]:
+    """What Pillow reads, except EPS: it has Ghostscript run the program in such a file."""
+    image = _pillow()
+    image.init()
+    return tuple(kind for kind in image.OPEN if kind != "EPS")
 
 
 class DamagedError(Exception):
     """A picture that cannot be read."""
 
-    def __init__(self, path: Path, reason: Exception) -> None:
+    def __init__(self, path: Path, reason: Exception | str) -> None:
         super().__init__(f"{path} cannot be read ({reason})")
         self.path = path
 
@@ -83,7 +86,7 @@ class Picture(NamedTuple):
     """
 
     path: Path
-    pixels: np.ndarray[Any, Any]
+    pixels: Array
     own_size: Size
     depth: tuple[int, int] | None = None
 
@@ -92,14 +95,18 @@ def open_picture(path: Path, size: Size | None, *, mask: bool = False) -> Pictur
     """The pixels of a picture; those of a mask are classes, and are resized as such."""
     image = _pillow()
     try:
-        with image.open(path) as opened:
-            opened.load()
-            picture, kind = opened.copy(), opened.format
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", image.DecompressionBombWarning)
+            with image.open(path, formats=_kinds()) as picture:
+                picture.load()
+    except (image.DecompressionBombWarning, image.DecompressionBombError) as error:
+        most = f"it has more than {image.MAX_IMAGE_PIXELS:,} pixels; make it smaller"
+        raise DamagedError(path, most) from error
     except Exception as error:  # Pillow raises what the decoder raises
         raise DamagedError(path, error) from error
     own, depth = (picture.height, picture.width), None
     if mask:
-        picture = _as_mask(picture, kind, path)
+        picture = _as_mask(picture, path)
     elif picture.mode.startswith("I"):
         values = np.asarray(picture)
         depth = (int(values.min()), int(values.max()))
@@ -121,13 +128,13 @@ def white_of(pictures: Iterable[Picture]) -> int | None:
     return next((white for white in WHITES if max(highest) <= white), WHITES[-1])
 
 
-def as_bytes(picture: Picture, white: int | None) -> np.ndarray[Any, Any]:
+def as_bytes(picture: Picture, white: int | None) -> Array:
     """The pixels from 0 to 255; grey values of more than 8 bits are scaled from 0 to ``white``."""
     if picture.depth is None or white is None:
         return picture.pixels
     low, high = picture.depth
     if low < 0 or high > white:
-        raise _out_of_range(picture.path, low, high, f"0 to {white} of whole numbers")
+        raise _out_of_range(picture.path, low, high, f"0 to {white} of integers")
     return np.rint(picture.pixels / (white / 255.0)).astype(np.uint8)
 
 
@@ -146,14 +153,14 @@ def _as_bytes(picture: Any, path: Path) -> Any:
 
 def _out_of_range(path: Path, low: Any, high: Any, expected: str) -> DataError:
     return DataError(
-        f"{path} has values from {low} to {high}; expected {expected}: scale them, or give the "
-        "images as arrays in an .npz file, which are taken as they are"
+        f"{path} has values from {low} to {high}; expected {expected}: scale them, or put the "
+        "images in an .npz file as arrays, which are taken as they are"
     )
 
 
-def _as_mask(picture: Any, kind: str | None, path: Path) -> Any:
+def _as_mask(picture: Any, path: Path) -> Any:
     """The picture whose values are the classes; colours that are shades of grey count as grey."""
-    if kind in ("JPEG", "MPO"):
+    if picture.format in ("JPEG", "MPO"):
         raise DataError(
             f"{path} is a mask in a JPEG file, which keeps values only roughly; save masks as PNG"
         )
@@ -167,14 +174,14 @@ def _as_mask(picture: Any, kind: str | None, path: Path) -> Any:
             return picture.getchannel("R")
     what = "of floating-point numbers" if picture.mode == "F" else "in colours"
     raise DataError(
-        f"{path} is a mask {what} (mode {picture.mode}); give a grey or palette picture whose "
-        "values are the classes"
+        f"{path} is a mask {what} (mode {picture.mode}); expected a grey or palette picture "
+        "whose values are the classes"
     )
 
 
 def write_masks(
     folder: str | Path,
-    masks: np.ndarray[Any, Any],
+    masks: Array,
     names: Sequence[str] | None = None,
     *,
     sizes: Sequence[Size] | None = None,
@@ -199,7 +206,7 @@ def write_masks(
     written = []
     for name, mask, (height, width) in zip(names, checked, sizes, strict=True):
         picture = image.fromarray(mask).resize((width, height), image.Resampling.NEAREST)
-        # All 256: with a shorter palette Pillow would save fewer bits a pixel.
+        # All 256: with a shorter palette Pillow would save fewer bits per pixel.
         picture.putpalette(colours)
         path = Path(folder) / f"{name}.png"
         written.append(atomic_write(path, partial(picture.save, format="PNG")))
@@ -210,18 +217,18 @@ def _check_names(names: Sequence[str], sizes: Sequence[Any], count: int, folder:
     """Raise unless every mask has a file of its own in the folder, and a size."""
     for given, what in ((names, "names"), (sizes, "sizes")):
         if len(given) != count:
-            raise DataError(f"{count} masks and {len(given)} {what}; give one for each")
+            raise DataError(f"{count} masks and {len(given)} {what}; counts must match")
     seen: set[Path] = set()
     for name in names:
         path = Path(name)
         if path.is_absolute() or ".." in path.parts:
-            raise DataError(f"mask {name!r} would not lie in {folder}; give a name without a path")
+            raise DataError(f"mask {name!r} would not lie in {folder}; use a name without a path")
         if path in seen:
-            raise DataError(f"two masks are named {name!r}; give each a name of its own")
+            raise DataError(f"two masks are named {name!r}; names must differ")
         seen.add(path)
 
 
-def _as_indices(mask: Any, name: str) -> np.ndarray[Any, Any]:
+def _as_indices(mask: Any, name: str) -> Array:
     """A mask as uint8, or an error where that would change it."""
     given = np.asarray(mask)
     if given.ndim != 2 or given.dtype.kind not in "biuf":
@@ -232,8 +239,8 @@ def _as_indices(mask: Any, name: str) -> np.ndarray[Any, Any]:
     wrong = given[~((given >= 0) & (given <= 255) & (given == np.floor(given)))]
     if wrong.size:
         raise DataError(
-            f"mask {name!r} has {wrong[0]}; a PNG mask holds classes, whole numbers from 0 to 255: "
-            "give what predict gives, and keep anything else in an .npz file"
+            f"mask {name!r} has {wrong[0]}; a PNG mask holds classes, integers from 0 to 255: "
+            "pass what predict gives, and keep anything else in an .npz file"
         )
     return given.astype(np.uint8)
 

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from lossnet.errors import DataError
-from lossnet.tasks.image.images import ImageData
+from lossnet.tasks.image.images import Array, ImageData, Size
 from lossnet.tasks.image.picture_files import (
     MASK_SUFFIX,
     DamagedError,
     DamagedImageWarning,
     Picture,
-    Size,
     as_bytes,
     is_picture,
     open_picture,
@@ -31,7 +30,7 @@ class _Opened:
     """The pictures of a folder, not yet scaled."""
 
     pictures: list[Picture] = field(default_factory=list)
-    masks: list[np.ndarray[Any, Any]] = field(default_factory=list)
+    masks: list[Array] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -50,8 +49,8 @@ def read_folders(
     size: Size | None,
     name: str,
     *,
-    with_masks: bool = True,
-    white: int | None = None,
+    with_masks: bool,
+    white: int | None,
 ) -> dict[str, ImageData]:
     """The pictures of each folder of one data set, and their masks where there are any.
 
@@ -92,18 +91,18 @@ def _open(folder: Path, size: Size | None, *, with_masks: bool) -> _Opened:
     return opened
 
 
-def _check_size(picture: Picture, file: Path, mask: np.ndarray[Any, Any]) -> None:
+def _check_size(picture: Picture, file: Path, mask: Array) -> None:
     height, width = picture.pixels.shape[:2]
     if mask.shape[:2] != (height, width):
         raise DataError(
             f"{picture.path} is {height} x {width} and {file} {mask.shape[0]} x {mask.shape[1]} "
-            "(height x width); give masks of their images' size, or resize both: size= of "
+            "(height x width); masks must have their images' size: resize both, with size= of "
             "load_images, --size on the command line"
         )
 
 
 def _assembled(opened: _Opened, size: Size | None, name: str, white: int | None) -> ImageData:
-    """The data of a folder, scaled; ``white`` is told where a picture has more than 8 bits."""
+    """The data of a folder, scaled; a note has ``white`` where a picture has more than 8 bits."""
     notes = list(opened.notes)
     own = white_of(opened.pictures)
     white = own if white is None or own is None else white
@@ -141,13 +140,13 @@ def _pairs(folder: Path, *, with_masks: bool) -> tuple[dict[str, Path], dict[str
         found = listed(unused)
         raise DataError(
             f"{folder} holds no picture that Pillow reads{f' (it has {found})' if found else ''}; "
-            f"expected images/ and masks/, or a.png beside a{MASK_SUFFIX}.png"
+            f"expected images/ and masks/, or a.png next to a{MASK_SUFFIX}.png"
         )
     bare = set(files) - set(masks) if masks and with_masks else set()
     alone = sorted(bare | (set(masks) - set(files)))
     if alone:
         missing = "mask" if alone[0] in files else "image"
-        raise DataError(f"{folder}: {alone[0]!r} has no {missing}; give both, or remove it")
+        raise DataError(f"{folder}: {alone[0]!r} has no {missing}; add it, or remove {alone[0]!r}")
     return files, masks if with_masks else {}, unused
 
 

@@ -1,8 +1,8 @@
-"""What :class:`~lossnet.ImageSegmenter` is made of by name, and the checks of its settings."""
+"""The nets of :class:`~lossnet.ImageSegmenter` by name, its defaults, and its checks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from numbers import Integral
 from typing import Any
@@ -10,27 +10,29 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from lossnet.checks import check_choice, check_int
+from lossnet.checks import check_choice, check_flag, check_int, check_share
 from lossnet.energies import ConvolutionalCritic, Energy, ScoreMap
 from lossnet.errors import DataError, SettingError
+from lossnet.method import Method
 from lossnet.nets import FCN, UNet
 from lossnet.parameters import with_value
 from lossnet.recipes import defaults
-from lossnet.tasks.image.images import ImageData
+from lossnet.tasks.image.images import ImageData, Size
+from lossnet.tasks.image.metrics import IMAGE_METRICS
 from lossnet.tasks.standardiser import Standardiser
 
-#: More classes than 16-bit masks can tell apart are a mistake.
+#: More classes than 16-bit masks can hold are a mistake.
 MOST_CLASSES = 2**16
+#: Deviations from the training images' mean beyond which a channel must have another scale.
+FAR = 30.0
+#: Energies that are a mean over pixels.
+MAPS = ("score-map", "unet-map")
 
-#: Cross-entropy is a sum over hundreds of pixels, beside which a value between 0 and 1 would count
+#: Cross-entropy is a sum over hundreds of pixels, next to which a value between 0 and 1 would count
 #: for nothing: a hundredth of it.
 _SHARE: dict[str, Any] = {"xent_weight": 0.01}
 #: A normalised step of 2 turns four pixels round, or shares that out over many.
-_REFINED: dict[str, Any] = {
-    **_SHARE,
-    "energy_weight": 1.0,
-    "energy_optimiser": {"lr": 2e-3},
-}
+_REFINED: dict[str, Any] = {**_SHARE, "energy_weight": 1.0, "energy_optimiser": {"lr": 2e-3}}
 
 #: Overrides of the recipes' defaults for pixels, by method; with an energy that is a map, ``alen``
 #: and ``aen`` compare pixel by pixel besides (``local``).
@@ -55,6 +57,8 @@ PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
 
 def pixel_defaults(method: str, energy_net: Any, plateau: int | None) -> dict[str, Any]:
     """Overrides of a recipe's defaults for pixels: soft IoU, the above, and another plateau."""
+    if plateau is not None:
+        check_int("plateau", plateau)
     recipe = defaults(method)
     found: dict[str, Any] = {"cost": "pixel-iou"} if recipe.get("cost") == "f1" else {}
     if "local" in recipe:
@@ -72,11 +76,9 @@ def _unet(channels: int, outputs: int, *, width: int, dropout: float) -> UNet:
 
 
 def _map_of(net: Callable[..., nn.Module]) -> Callable[..., Energy]:
-    """A score map from such a net; it takes images of any size."""
+    """A score map from a net of this kind; it takes images of any size."""
 
-    def build(
-        channels: int, outputs: int, *, size: tuple[int, int], width: int, dropout: float
-    ) -> Energy:
+    def build(channels: int, outputs: int, *, size: Size, width: int, dropout: float) -> Energy:
         return ScoreMap(partial(net, width=width, dropout=dropout), channels, outputs)
 
     return build
@@ -90,12 +92,6 @@ ENERGIES: dict[str, Callable[..., Energy]] = {
 }
 
 
-#: Deviations from the training images' mean beyond which a channel was scaled otherwise.
-FAR = 30.0
-#: Energies that are a mean over pixels.
-MAPS = ("score-map", "unet-map")
-
-
 def energy_for(chosen: Any, method: str) -> Any:
     """The energy asked for, or the one that suits the method."""
     if chosen is not None:
@@ -103,15 +99,44 @@ def energy_for(chosen: Any, method: str) -> Any:
     return "unet-map" if method in ("alen", "aen") else "critic"
 
 
-def check_net(name: str, value: Any, options: Iterable[str | None]) -> None:
-    """Raise unless ``value`` is one of the names or a function that builds a net."""
-    if isinstance(value, nn.Module):
-        raise SettingError(
-            f"{name} is a {type(value).__name__}; give a function that builds one, (channels, "
-            "outputs) -> module: every fit starts from a new net"
-        )
-    if not callable(value) and value not in options:
-        check_choice(name, value, [option for option in options if option is not None])
+def filled_in(params: Mapping[str, Any], method: Method) -> dict[str, Any]:
+    """The loss-net's parameters that None leaves to the method or to the task-net's."""
+    chosen, dropout = energy_for(params["energy_net"], method.name), params["energy_dropout"]
+    if dropout is None:
+        dropout = 0.25 if chosen == "critic" and not method.descends_on_energy else 0.0
+    width = params["width"] if params["energy_width"] is None else params["energy_width"]
+    return {"energy_net": chosen, "energy_dropout": dropout, "energy_width": width}
+
+
+def make_net(
+    name: str, params: Mapping[str, Any], channels: int, outputs: int, crop: Size
+) -> nn.Module:
+    """The net of that name from parameters that are filled in."""
+    if name == "energy":
+        sizes = {"width": params["energy_width"], "dropout": params["energy_dropout"]}
+        return ENERGIES[params["energy_net"]](channels, outputs, size=crop, **sizes)
+    sizes = {"width": params["width"], "dropout": params["dropout"]}
+    return NETS[params["task_net"]](channels, outputs, **sizes)
+
+
+def check_settings(params: Mapping[str, Any]) -> None:
+    """Raise on parameters, filled in, that cannot work."""
+    for name in ("width", "energy_width", "crops", "average"):
+        check_int(name, params[name])
+    for name in ("dropout", "energy_dropout"):
+        check_share(name, params[name])
+    check_choice("metric", params["metric"], IMAGE_METRICS)
+    check_classes(params["classes"])
+    check_crop(params["crop"])
+    check_flag("flip", params["flip"])
+    for name, options in (("task_net", NETS), ("energy_net", ENERGIES)):
+        if isinstance(params[name], nn.Module):
+            raise SettingError(
+                f"{name} must be a function that builds a net, (channels, outputs) -> module, "
+                f"since every fit starts from a new one; got a {type(params[name]).__name__}"
+            )
+        if not callable(params[name]):
+            check_choice(name, params[name], options)
 
 
 def check_crop(value: Any) -> None:
@@ -119,17 +144,15 @@ def check_crop(value: Any) -> None:
     if value is None or value == "auto":
         return
     sides = value if isinstance(value, tuple | list) else (value, value)
-    if len(sides) != 2:
-        raise SettingError(f"crop is {value!r}; give a side, a height and a width, 'auto' or None")
+    if len(sides) != 2 or not all(isinstance(side, Integral) for side in sides):
+        raise SettingError(
+            f"crop must be a side in pixels, a height and a width, 'auto' or None, got {value!r}"
+        )
     for side in sides:
-        if not isinstance(side, Integral):
-            raise SettingError(
-                f"crop is {value!r}; give a side in pixels, a height and a width, 'auto' or None"
-            )
         check_int("crop", side)
 
 
-def crop_of(crop: Any, size: tuple[int, int]) -> tuple[int, int]:
+def crop_of(crop: Any, size: Size) -> Size:
     """Height and width of a crop of images of that size."""
     if crop is None:
         return size
@@ -139,54 +162,47 @@ def crop_of(crop: Any, size: tuple[int, int]) -> tuple[int, int]:
     height, width = int(sides[0]), int(sides[-1])
     if height > size[0] or width > size[1]:
         raise SettingError(
-            f"crop is {height} x {width} and the images are {size[0]} x {size[1]}; give a smaller "
-            "one, or None for whole images"
+            f"crop must be at most {size[0]} x {size[1]}, the images' size, or None to crop "
+            f"nothing, got {height} x {width}"
         )
     return height, width
 
 
-def check_fits(
-    data: ImageData,
-    *,
-    channels: int,
-    crop: tuple[int, int],
-    classes: list[str],
-    what: str | None = None,
-) -> None:
-    """Raise unless a model of these channels, crops and classes can take the data.
+def check_fits(data: ImageData, model: Any, what: str | None = None) -> None:
+    """Raise unless a model can take the data, judged by what it learnt of its training data.
 
-    ``what`` is what errors call the data; its own name where None.
+    Args:
+        data: the images, and where known their masks.
+        model: has ``channels_``, ``crop_``, ``classes_`` and ``white_``.
+        what: what errors call the data; its own name where None.
     """
     what = data.name if what is None else what
+    channels, crop = model.channels_, model.crop_
     if data.channels != channels:
         kinds = {1: "grey images (1 channel)", 3: "images of 3 channels"}
         came, wanted = (kinds.get(n, f"images of {n} channels") for n in (data.channels, channels))
         # (H, W, 3) reads as H grey images of W x 3.
         single = data.channels == 1 and data.size[1] == channels
-        hint = "give a single image as image[None]" if single else "convert them"
+        hint = "pass a single image as image[None]" if single else "convert them"
         raise DataError(f"{what} has {came} and the model takes {wanted}; {hint}")
     if data.size[0] < crop[0] or data.size[1] < crop[1]:
         raise DataError(
-            f"{what} has images of {data.size[0]} x {data.size[1]} and the model was trained "
-            f"on crops of {crop[0]} x {crop[1]}; give images as large, or train with a smaller crop"
+            f"{what} has images of {data.size[0]} x {data.size[1]} and the model was trained on "
+            f"crops of {crop[0]} x {crop[1]}; use images as large, or train with a smaller crop"
         )
     if data.masks is not None:
-        named_classes(classes, data, what)
-
-
-def check_white(data: ImageData, white: int | None, what: str | None = None) -> None:
-    """Raise where pictures of more than 8 bits were scaled otherwise than those of training."""
-    if None not in (data.white, white) and data.white != white:
+        named_classes(model.classes_, data, what)
+    if None not in (data.white, model.white_) and data.white != model.white_:
         raise DataError(
-            f"{data.name if what is None else what} has grey values scaled from 0 to {data.white}, "
-            f"and in training from 0 to {white}; read it with load_images(path, white={white})"
+            f"{what} has grey values scaled from 0 to {data.white}, and in training from 0 to "
+            f"{model.white_}; read it with load_images(path, white={model.white_})"
         )
 
 
 def far_from_training(data: ImageData, standardiser: Standardiser | None) -> str | None:
-    """What to tell where the images are scaled otherwise than those of training, else None."""
+    """A warning where the images are on another scale than those of training, else None."""
     if standardiser is None or len(standardiser.mean) != data.channels:
-        return None  # of other channels check_fits tells
+        return None  # check_fits reports a channel mismatch
     means = data.images.mean((0, 1, 2), dtype=np.float64)
     means = means / 255 if data.images.dtype == np.uint8 else means  # without a copy of all images
     distance = np.abs(means - standardiser.mean) / standardiser.scale
@@ -196,7 +212,7 @@ def far_from_training(data: ImageData, standardiser: Standardiser | None) -> str
     return (
         f"{data.name}: channel {channel} has a mean of {means[channel]:.4g}, and in training "
         f"{standardiser.mean[channel]:.4g} with a deviation of {standardiser.scale[channel]:.4g}; "
-        "uint8 images count as 0 to 1 and other numbers as they are: give images as in training"
+        "uint8 images count as 0 to 1 and other numbers as they are: use images as in training"
     )
 
 
@@ -206,8 +222,8 @@ def check_classes(value: Any) -> None:
         return
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise SettingError(
-            f"classes is {value!r}; give their number, at most {MOST_CLASSES:,}, or a list of "
-            "their names"
+            f"classes must be their number, at most {MOST_CLASSES:,}, or a list of their names, "
+            f"got {value!r}"
         )
 
 
@@ -217,17 +233,14 @@ def named_classes(classes: Any, data: ImageData, what: str | None = None) -> lis
     ``what`` is what errors call the data; its own name where None.
     """
     what = data.name if what is None else what
+    assert data.masks is not None
     if classes is None:
         _check_gaps(data, what)
         classes = data.classes
     check_classes(classes)
-    if isinstance(classes, Integral):
-        names = [str(number) for number in range(int(classes))]
-    else:
-        names = [str(name) for name in classes]
+    names = [str(c) for c in (range(int(classes)) if isinstance(classes, Integral) else classes)]
     if len(names) < 2 or len(set(names)) < len(names):
-        raise SettingError(f"classes is {classes!r}; give 2 or more, or their names, each once")
-    assert data.masks is not None
+        raise SettingError(f"classes must be at least 2, with different names, got {classes!r}")
     if data.masks.max() >= len(names):
         row = int(np.argmax((data.masks >= len(names)).any((1, 2))))
         raise DataError(
@@ -239,7 +252,7 @@ def named_classes(classes: Any, data: ImageData, what: str | None = None) -> lis
 
 
 def _check_gaps(data: ImageData, what: str) -> None:
-    """Raise where masks use so few of the classes they ask for that others were meant."""
+    """Raise where masks use so few of the classes they imply that others must be meant."""
     values = np.unique(np.asarray(data.masks)).tolist()
     if data.classes > 2 and 2 * len(values) < data.classes:
         listed = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")

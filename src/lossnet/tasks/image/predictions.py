@@ -1,64 +1,123 @@
-"""Predicted masks: found once, written as pictures or arrays."""
+"""Predicted masks: found once, measured, written as pictures or arrays, and drawn."""
 
 from __future__ import annotations
 
-import argparse
-from functools import lru_cache, partial
+import copy
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lossnet.errors import SettingError
+from lossnet.errors import DataError, SettingError
 from lossnet.files import atomic_write, write_folder
-from lossnet.tasks.image.images import ImageData
+from lossnet.proposals import GBI, NetOutput
+from lossnet.tasks.image.images import Array, ImageData
+from lossnet.tasks.image.metrics import image_ious
 from lossnet.tasks.image.picture_files import write_masks
+from lossnet.tasks.image.pictures import draw_refinement_frames, draw_segmentation, worst_and_best
+from lossnet.tasks.task import Judged
+
+#: Images of a refinement drawn, of the lowest and of the highest IoU.
+FRAMES = 2
 
 
 @lru_cache(maxsize=8)
-def predicted(model: Any, data: ImageData) -> np.ndarray[Any, Any]:
+def predicted(model: Any, data: ImageData) -> Array:
     """The masks of the images. Kept: they are measured and then drawn, and take long to find."""
-    masks: np.ndarray[Any, Any] = model.predict(data)
+    masks: Array = model.predict(data)
     return masks
 
 
-def check_proba(args: argparse.Namespace) -> None:
-    """Raise where probabilities cannot be written."""
-    if args.proba and Path(args.out).suffix.lower() != ".npz":
-        raise SettingError(
-            f"--proba: PNG masks hold no probabilities; give --out a .npz file, not {args.out}"
-        )
-
-
-def write(model: Any, data: ImageData, args: argparse.Namespace) -> None:
-    """Write the masks to ``args.out``, whole or not at all.
+def write(model: Any, data: ImageData, out: str, *, proba: bool) -> None:
+    """Write the masks atomically.
 
     A folder gets a PNG file for each image, named after it and of its own size. An .npz file has
-    ``masks`` (n, H, W), at the size the model saw, ``names``, ``classes`` and with ``--proba``
+    ``masks`` (n, H, W), at the size the model saw, ``names``, ``classes`` and with ``proba``
     ``probabilities``, as ``predict_proba`` gives them.
     """
-    if Path(args.out).suffix.lower() != ".npz" or Path(args.out).is_dir():
+    if Path(out).suffix.lower() != ".npz" or Path(out).is_dir():
+        if proba:
+            raise SettingError(
+                f"--proba: PNG masks hold no probabilities; --out must be an .npz file, got {out}"
+            )
         masks = predicted(model, data)
         # A mask of the picture a user has, also where the model saw it smaller.
-        write = partial(_write_masks, masks=masks, names=data.names, sizes=data.sizes)
-        write_folder(args.out, write)
+        write_folder(out, lambda path: write_masks(path, masks, data.names, sizes=data.sizes))
         return
-    proba = model.predict_proba(data)
+    outputs = model.predict_proba(data)
     arrays = {
-        "masks": model._decoded(proba).astype(np.uint8 if len(model.classes_) <= 256 else np.int64),
+        "masks": model._decode(outputs).astype(np.uint8 if len(model.classes_) <= 256 else int),
         "names": np.array(data.names),
         "classes": np.array(model.classes_),
     }
-    if args.proba:
-        arrays["probabilities"] = proba.astype(np.float32)
-    atomic_write(args.out, partial(_save, arrays=arrays))
+    if proba:
+        arrays["probabilities"] = outputs.astype(np.float32)
+    atomic_write(out, lambda path: _save(path, arrays))
 
 
-def _write_masks(folder: Path, *, masks: Any, names: list[str], sizes: Any) -> None:
-    write_masks(folder, masks, names, sizes=sizes)
-
-
-def _save(path: Path, *, arrays: dict[str, Any]) -> None:
+def _save(path: Path, arrays: dict[str, Any]) -> None:
     # A name without .npz, as a temporary file has, would get it from NumPy.
     with path.open("wb") as file:
         np.savez_compressed(file, **arrays)
+
+
+def draw_grid(judged: Mapping[str, Judged], path: str) -> Path:
+    """Image, truth, and each model's masks; of one that refines its net's output, that too.
+
+    The worst and best cases are those of the first model.
+    """
+    (first, (one, data)), *others = judged.items()
+    columns: dict[str, Any] = {}
+    by = ""
+    for name, (model, own) in judged.items():
+        if own.size != data.size:
+            raise DataError(
+                f"{first} takes images of {data.size} and {name} of {own.size}, and one picture "
+                "shows one size; add --size"
+            )
+        refines = _starts_from_net(model)
+        if refines:
+            columns[f"{name}, net" if others else "net"] = _net_alone(model).predict(own)
+        label = name if others else "refined" if refines else "predicted"
+        columns[label] = predicted(model, own)
+        by = by or label
+    names = one.classes_
+    return draw_segmentation(
+        data.images, data.masks, columns, path, classes=len(names), names=names, by=by
+    )
+
+
+def draw_frames(judged: Mapping[str, Judged], path: str) -> Path:
+    """The descent of the first model that predicts so, of its worst and best cases."""
+    model, data = judged[descending({name: one.model for name, one in judged.items()})]
+    names = model.classes_
+    ious = image_ious(data.masks, predicted(model, data), len(names))
+    few = data.subset(worst_and_best(ious, worst=FRAMES, best=FRAMES))
+    frames = model.refinement_path(few, steps=model._proposal().steps)
+    return draw_refinement_frames(
+        few.images, few.masks, frames, path, classes=len(names), names=names
+    )
+
+
+def descending(models: Mapping[str, Any]) -> str:
+    """The name of the first model that predicts by descending on the energy."""
+    for name, model in models.items():
+        if isinstance(model._proposal(), GBI):
+            return name
+    methods = ", ".join(model.method_.name for model in models.values())
+    raise SettingError(
+        f"--frames draws a descent on the energy, and {methods} predicts without one; train with "
+        "--set refine=net, or a method such as alen or dvn"
+    )
+
+
+def _net_alone(model: Any) -> Any:
+    """The same model, predicting with its task-net in one pass."""
+    return copy.copy(model).set_params(refine=NetOutput())
+
+
+def _starts_from_net(model: Any) -> bool:
+    proposal = model._proposal()
+    return isinstance(proposal, GBI) and isinstance(proposal.start, NetOutput)

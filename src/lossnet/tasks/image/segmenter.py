@@ -4,46 +4,36 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
-import torch
-import torch.nn.functional as F
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from lossnet.checks import check_choice, check_flag, check_int, check_share, describe
-from lossnet.errors import DataError
 from lossnet.method import Method
 from lossnet.needs import LOCAL
-from lossnet.proposals import Proposal
+from lossnet.proposals import GBI, Proposal
 from lossnet.spaces import Binary, Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
-from lossnet.tasks.image.crops import FixedCrops, RandomCrops, corners
-from lossnet.tasks.image.folders import load_images
-from lossnet.tasks.image.images import ImageData
+from lossnet.tasks.image.crops import FixedCrops, RandomCrops, tensors_of
+from lossnet.tasks.image.folders import as_images
+from lossnet.tasks.image.images import ImageData, Size
 from lossnet.tasks.image.metrics import IMAGE_METRICS
 from lossnet.tasks.image.pixels import (
-    ENERGIES,
-    NETS,
-    check_classes,
-    check_crop,
     check_fits,
-    check_net,
-    check_white,
+    check_settings,
     crop_of,
-    energy_for,
     far_from_training,
+    filled_in,
+    make_net,
     named_classes,
     pixel_defaults,
 )
 from lossnet.tasks.model_folder import CONFIG, LABELS, check_form
-from lossnet.tasks.networks import NetFactory, try_energy, try_task_net
+from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import PER_COLUMN, Standardiser, check_lengths
-from lossnet.training import predict
-from lossnet.training.predict import predict_path
+from lossnet.training.predict import predict, predict_path
+from lossnet.training.source import row_slices
 
 #: Images predicted at a time; what is held of them grows with their crops.
 _CHUNK = 64
@@ -74,15 +64,14 @@ class ImageSegmenter(StructuredEstimator):
         crop: side of the random crops it learns from, or height and width; ``"auto"`` takes three
             quarters of the images' sides, None whole images.
         flip: mirror half of the crops in training.
-        crops: random crops of each image an epoch.
-        average: crops a side whose outputs are averaged, in prediction and in validation alike; 6
+        crops: random crops of each image per epoch.
+        average: crops per side whose outputs are averaged, in prediction and in validation alike; 6
             are 36 in all, as in the papers, and seldom worth twice the training time; 1 predicts
             on whole images where the nets can.
-        metric: what early stopping watches and ``score`` gives: a name of
-            :data:`lossnet.tasks.image.IMAGE_METRICS`.
-        validation_fraction: share of the images split off for validation where ``fit`` is given
-            none; 0 trains without.
-        batch_size: images a batch.
+        metric: of early stopping and ``score``: a name of
+            :data:`~lossnet.tasks.image.IMAGE_METRICS`.
+        validation_fraction: share of the images held out where ``fit`` gets no validation data.
+        batch_size: images per batch.
         max_epochs: most epochs of each phase.
         patience: epochs without a better metric after which a phase ends.
         plateau: the same after which a named method's learning rates are halved; None leaves its
@@ -164,42 +153,13 @@ class ImageSegmenter(StructuredEstimator):
         self.verbose = verbose
 
     provides = StructuredEstimator.provides | LOCAL
+    labels_noun = "masks"
 
     classes_: list[str]
     channels_: int
-    crop_: tuple[int, int]
+    crop_: Size
     white_: int | None
     standardiser_: Standardiser | None
-
-    # Settings --------------------------------------------------------------------------------
-
-    def _task_defaults(self) -> dict[str, Any]:
-        if self.plateau is not None:
-            check_int("plateau", self.plateau)
-        return pixel_defaults(str(self.method), self.energy_net, self.plateau)
-
-    def _metric_name(self) -> str:
-        check_choice("metric", self.metric, IMAGE_METRICS)
-        return str(self.metric)
-
-    def _check_settings(self) -> Method:
-        method = self._check_training_settings()
-        check_int("width", self.width)
-        if self.energy_width is not None:
-            check_int("energy_width", self.energy_width)
-        check_int("crops", self.crops)
-        check_int("average", self.average)
-        check_share("dropout", self.dropout)
-        if self.energy_dropout is not None:
-            check_share("energy_dropout", self.energy_dropout)
-        check_classes(self.classes)
-        check_crop(self.crop)
-        check_flag("flip", self.flip)
-        check_net("task_net", self.task_net, NETS)
-        check_net("energy_net", self.energy_net, [*ENERGIES, None])
-        return method
-
-    # Fitting ---------------------------------------------------------------------------------
 
     def fit(
         self,
@@ -210,225 +170,28 @@ class ImageSegmenter(StructuredEstimator):
         unlabelled: Any = None,
         checkpoint: str | Path | None = None,
         resume_from_checkpoint: bool = False,
-    ) -> ImageSegmenter:
+    ) -> Self:
         """Train on images ``(n, H, W, 3)`` or ``(n, H, W)`` and masks ``(n, H, W)``.
 
-        Where it fails the estimator stays as it was, fitted or not.
+        On failure the estimator stays as it was, fitted or not.
 
         Args:
             images: uint8 or float; or an :class:`~lossnet.tasks.image.ImageData` with masks, or a
                 folder or file that :func:`~lossnet.tasks.image.load_images` reads.
-            masks: the class of every pixel, whole numbers from 0.
+            masks: the class of every pixel, integers from 0.
             validation_data: ``(images, masks)``, an ImageData or a folder, for early stopping, in
                 place of a split.
             unlabelled: images without masks, for ``infnet`` with ``tune_on="unlabelled"``.
             checkpoint: file that is written during training, to resume from.
             resume_from_checkpoint: go on from ``checkpoint``, which must exist.
         """
-        with self._all_or_nothing():
-            method = self._check_settings()
-            self._check_resume(checkpoint, resume_from_checkpoint)
-            self._check_unlabelled(method, unlabelled is not None)
-            data = _labelled(images, masks, "the training data")
-            self.classes_ = named_classes(self.classes, data)
-            self.channels_, self.white_ = data.channels, data.white
-            self.crop_ = crop_of(self.crop, data.size)
-            seed = self._seed()
-            data, held_out = self._split(data, validation_data, seed)
-            spare = (
-                None if unlabelled is None else self._fitting(_read(unlabelled, white=self.white_))
-            )
-            self.standardiser_ = Standardiser.of(data.floats().reshape(-1, data.channels), True)
-            self.method_ = method
-            train = self._random(data)
-            self.nets_ = self._build_nets(method.nets, seed)
-            self._try_nets(train)
-            validation = score = None
-            if held_out is not None:
-                validation = self._crops(*self._tensors(held_out), count=1)
-                score = partial(self._score, held_out)
-            self._train(
-                self._output()[1],
-                train,
-                validation=validation,
-                unlabelled=None if spare is None else self._random(spare),
-                score=score,
-                seed=seed,
-                data_digest=" ".join(
-                    part.checksum() for part in (data, held_out, spare) if part is not None
-                ),
-                checkpoint=checkpoint,
-                resume_from_checkpoint=resume_from_checkpoint,
-            )
-        return self
-
-    def _split(self, data: ImageData, given: Any, seed: int) -> tuple[ImageData, ImageData | None]:
-        if given is not None:
-            pair = given if isinstance(given, tuple | list) else (given, None)
-            if len(pair) != 2:
-                raise DataError(
-                    f"validation_data has {len(pair)} members; give a pair (images, masks)"
-                )
-            held_out = _labelled(pair[0], pair[1], "validation_data", self.white_)
-            return data, self._fitting(held_out, "validation_data")
-        return self._hold_out(data, seed)
-
-    def _fitting(self, data: ImageData, what: str | None = None) -> ImageData:
-        """The data, or an error where the model cannot take it, which calls it ``what``."""
-        check_fits(data, channels=self.channels_, crop=self.crop_, classes=self.classes_, what=what)
-        check_white(data, self.white_, what)
-        return data
-
-    def _tensors(self, data: ImageData) -> tuple[Tensor, Tensor | None]:
-        """Images ``(n, channels, H, W)`` and targets ``(n, H, W)`` or ``(n, H, W, C)``."""
-        values = data.floats()
-        values = values if self.standardiser_ is None else self.standardiser_(values)
-        values = np.ascontiguousarray(values.transpose(0, 3, 1, 2))
-        images = torch.as_tensor(values, device=self.device)
-        if data.masks is None:
-            return images, None
-        targets = torch.as_tensor(data.masks, device=self.device)
-        if len(self.classes_) > 2:
-            targets = F.one_hot(targets, len(self.classes_))
-        return images, targets.to(images.dtype)
-
-    def _random(self, data: ImageData) -> RandomCrops:
-        images, targets = self._tensors(data)
-        return RandomCrops(images, targets, crop=self.crop_, flip=self.flip, times=self.crops)
-
-    def _crops(self, images: Tensor, targets: Tensor | None = None, *, count: int) -> FixedCrops:
-        height, width = images.shape[-2:]
-        places = corners((height, width), self.crop_, count)
-        return FixedCrops(images, targets, crop=self.crop_, corners=places)
-
-    def _factory_of(self, net: str) -> str:
-        return "energy_net" if net == "energy" else "task_net"
-
-    def _output(self) -> tuple[tuple[int, ...], Space]:
-        classes = len(self.classes_)
-        return ((1,), Binary()) if classes == 2 else ((classes,), Categorical())
-
-    def _filled_in(self, method: Method) -> dict[str, Any]:
-        chosen, dropout = self.energy_net, self.energy_dropout
-        if not callable(chosen):
-            chosen = energy_for(chosen, method.name)
-        if dropout is None:
-            dropout = 0.25 if chosen == "critic" and not method.descends_on_energy else 0.0
-        width = self.width if self.energy_width is None else self.energy_width
-        return {"energy_net": chosen, "energy_dropout": dropout, "energy_width": width}
-
-    def _make_net(self, name: str) -> nn.Module:
-        (outputs,), _ = self._output()
-        chosen = getattr(self, self._factory_of(name))
-        if callable(chosen):
-            return chosen(self.channels_, outputs)
-        if name != "energy":
-            return NETS[chosen](self.channels_, outputs, width=self.width, dropout=self.dropout)
-        settled = self._filled_in(self.method_)
-        return ENERGIES[settled["energy_net"]](
-            self.channels_,
-            outputs,
-            size=self.crop_,
-            width=settled["energy_width"],
-            dropout=settled["energy_dropout"],
+        return self._fit(
+            (images, masks),
+            validation_data=validation_data,
+            unlabelled=unlabelled,
+            checkpoint=checkpoint,
+            resume_from_checkpoint=resume_from_checkpoint,
         )
-
-    def _try_nets(self, data: RandomCrops) -> None:
-        """Try the nets that a user's function made on a few crops."""
-        x = data.batch(slice(0, 2)).x
-        (outputs,), _ = self._output()
-        shape = self.crop_ if outputs == 1 else (*self.crop_, outputs)
-        for name, net in self.nets_.items():
-            if name not in self.method_.derived and callable(getattr(self, self._factory_of(name))):
-                attempt = try_energy if name == "energy" else try_task_net
-                attempt(name, net, x, shape)
-
-    def _score(self, data: ImageData, by: Proposal) -> float:
-        """The metric on validation data, predicted as :meth:`predict` does."""
-        return self._metric(data, self._outputs(by, data))
-
-    def _metric(self, data: ImageData, outputs: np.ndarray) -> float:
-        assert data.masks is not None
-        found = IMAGE_METRICS[self.metric]
-        return found(data.masks, self._decoded(outputs), len(self.classes_))
-
-    def tune_refinement(self, images: Any, masks: Any = None, *, most: int = 30) -> ImageSegmenter:
-        """Choose how many steps predictions descend on the energy, 0 to ``most``.
-
-        For methods that predict so, or with ``refine``. The fewest steps of the best metric on
-        this data, crops averaged as in prediction, are kept in ``refine_steps_``.
-        """
-        data = self._unseen(images, masks, labelled="the data to tune on")
-        path = self._path(data, most)
-        self.refine_steps_ = int(np.argmax([self._metric(data, y) for y in path]))
-        self.refined_as_ = describe(self.refine)
-        return self
-
-    # Predicting ------------------------------------------------------------------------------
-
-    def _over_images(
-        self,
-        find: Callable[[FixedCrops], Tensor],
-        data: ImageData,
-        *,
-        nets: frozenset[str],
-        axis: int = 0,
-    ) -> np.ndarray:
-        """What ``find`` gives for every image's crops, averaged, some images at a time.
-
-        ``axis`` is the one that counts images: 1 where steps come first.
-        """
-        pieces = []
-        fixed = any(hasattr(self.nets_[name], "size") for name in nets)
-        for first in range(0, len(data), _CHUNK):
-            part = data.subset(range(first, min(first + _CHUNK, len(data))))
-            images, _ = self._tensors(part)
-            # Whole images, unless a net takes crops alone; those then cover the image.
-            whole = self.average == 1 and not fixed
-            crops = partial(self._crops, count=self.average)
-            source = FixedCrops(images, crop=part.size) if whole else crops(images)
-            found = find(source)
-            if axis:
-                found = torch.stack([source.average(step) for step in found])
-            else:
-                found = source.average(found)
-            pieces.append(found.cpu().numpy())
-        outputs: np.ndarray = np.concatenate(pieces, axis)
-        return outputs
-
-    def _outputs(self, by: Proposal, data: ImageData) -> np.ndarray:
-        space = self._output()[1]
-        return self._over_images(
-            lambda source: predict(by, self.nets_, space, source, batch_size=128),
-            data,
-            nets=by.nets,
-        )
-
-    def _path(self, data: ImageData, steps: int) -> np.ndarray:
-        descent, space = self._descent(steps), self._output()[1]
-        return self._over_images(
-            lambda source: predict_path(descent, self.nets_, space, source, batch_size=128),
-            data,
-            nets=descent.nets,
-            axis=1,
-        )
-
-    def _decoded(self, outputs: np.ndarray) -> np.ndarray:
-        """The class of every pixel."""
-        decoded = outputs >= 0.5 if len(self.classes_) == 2 else outputs.argmax(-1)
-        classes: np.ndarray = decoded.astype(np.int64)
-        return classes
-
-    def _unseen(self, images: Any, masks: Any = None, *, labelled: str | None = None) -> ImageData:
-        """Images for the fitted model; with ``labelled``, what errors call them, masks too."""
-        check_is_fitted(self, "nets_")
-        if labelled is None:
-            data = _read(images, white=self.white_)
-        else:
-            data = _labelled(images, masks, labelled, self.white_)
-        if (told := far_from_training(data, self.standardiser_)) is not None:
-            warnings.warn(told, stacklevel=3)
-        return self._fitting(data)
 
     def predict_proba(self, images: Any) -> np.ndarray:
         """Probability of the foreground ``(n, H, W)``, or of each class ``(n, H, W, C)``.
@@ -440,58 +203,101 @@ class ImageSegmenter(StructuredEstimator):
 
     def predict(self, images: Any) -> np.ndarray:
         """The class of every pixel, ``(n, H, W)``."""
-        return self._decoded(self.predict_proba(images))
+        return self._decode(self.predict_proba(images))
 
-    def refinement_path(self, images: Any, *, steps: int = 30) -> np.ndarray:
-        """What :meth:`predict_proba` gives after 0, 1, ... steps, ``(steps + 1, n, H, W)``.
+    def _task_defaults(self) -> dict[str, Any]:
+        return pixel_defaults(str(self.method), self.energy_net, self.plateau)
 
-        For methods that predict by descending on the energy, or with ``refine``; with more than
-        two classes a last axis holds them.
+    def _filled_in(self, method: Method) -> dict[str, Any]:
+        return filled_in(self.get_params(deep=False), method)
+
+    def _check_own_settings(self, method: Method) -> None:
+        check_settings(self.get_params(deep=False) | self._filled_in(method))
+
+    def _data(self, inputs: Any, targets: Any = None) -> ImageData:
+        return as_images(inputs, targets, white=getattr(self, "white_", None))
+
+    def _learn_classes(self, data: ImageData, reward: Any) -> None:
+        self.classes_ = named_classes(self.classes, data)
+        self.channels_, self.white_ = data.channels, data.white
+        self.crop_ = crop_of(self.crop, data.size)
+
+    def _learn(self, data: ImageData, validation: Any, unlabelled: Any, seed: int) -> None:
+        self.standardiser_ = Standardiser.of(data.floats().reshape(-1, data.channels), True)
+
+    def _check_fits(self, data: ImageData, what: str | None = None) -> ImageData:
+        check_fits(data, self, what)
+        # Validation data is checked before anything is learnt.
+        if note := far_from_training(data, getattr(self, "standardiser_", None)):
+            warnings.warn(note, stacklevel=4)
+        return data
+
+    def _output(self) -> tuple[tuple[int, ...], Space]:
+        classes = len(self.classes_)
+        return ((1,), Binary()) if classes == 2 else ((classes,), Categorical())
+
+    def _make_net(self, name: str) -> nn.Module:
+        (outputs,), _ = self._output()
+        if (own := self._own_factory(name)) is not None:
+            return own(self.channels_, outputs)
+        params = self.get_params(deep=False) | self._filled_in(self.method_)
+        return make_net(name, params, self.channels_, outputs, self.crop_)
+
+    def _tensors(self, data: ImageData) -> tuple[Tensor, Tensor | None]:
+        return tensors_of(data, self.standardiser_, len(self.classes_), self.device)
+
+    def _source(
+        self, data: ImageData, *, training: bool = False, reward: Any = None
+    ) -> RandomCrops | FixedCrops:
+        images, targets = self._tensors(data)
+        if training:
+            return RandomCrops(images, targets, crop=self.crop_, flip=self.flip, times=self.crops)
+        return FixedCrops(images, targets, crop=self.crop_, side=1)
+
+    def _outputs(self, by: Proposal, data: ImageData, *, validating: bool = False) -> np.ndarray:
+        return self._averaged(predict, by, data)
+
+    def _path(self, descent: GBI, data: ImageData) -> np.ndarray:
+        return self._averaged(predict_path, descent, data, axis=1)
+
+    def _averaged(
+        self, find: Callable[..., Tensor], by: Proposal, data: ImageData, *, axis: int = 0
+    ) -> np.ndarray:
+        """What ``find`` gives for every image's crops, averaged, some images at a time.
+
+        ``axis`` is the one that counts images: 1 where steps come first.
         """
-        return self._path(self._unseen(images), steps)
+        # Whole images, unless a net takes crops alone; those then cover the image.
+        whole = self.average == 1 and not any(hasattr(self.nets_[n], "size") for n in by.nets)
+        crop = data.size if whole else self.crop_
+        pieces = []
+        for rows in row_slices(len(data), _CHUNK):
+            images, _ = self._tensors(data.subset(rows).without_labels())
+            source = FixedCrops(images, crop=crop, side=self.average)
+            found = find(by, self.nets_, self._output()[1], source, batch_size=128)
+            pieces.append(source.average(found, axis).cpu().numpy())
+        outputs: np.ndarray = np.concatenate(pieces, axis)
+        return outputs
 
-    def score(self, images: Any, masks: Any = None) -> float:
-        """The metric, by default mean IoU, on images and their masks."""
-        data = self._unseen(images, masks, labelled="the data to score")
-        return self._metric(data, self._outputs(self._proposal(), data))
+    def _decode(self, outputs: np.ndarray) -> np.ndarray:
+        decoded = outputs >= 0.5 if len(self.classes_) == 2 else outputs.argmax(-1)
+        classes: np.ndarray = decoded.astype(np.int64)
+        return classes
 
-    # Storage ---------------------------------------------------------------------------------
+    def _measure(self, data: ImageData, outputs: np.ndarray) -> float:
+        assert data.masks is not None
+        return IMAGE_METRICS[self.metric](data.masks, self._decode(outputs), len(self.classes_))
 
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        facts = {"channels": self.channels_, "crop": list(self.crop_), "white": self.white_}
         tensors = {} if self.standardiser_ is None else self.standardiser_.tensors()
-        facts = {
-            "channels": self.channels_,
-            "crop": list(self.crop_),
-            "white": self.white_,
-            "labels": {"classes": self.classes_},
-        }
-        return tensors, facts
+        return tensors, {**facts, "labels": {"classes": self.classes_}}
 
     def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         check_form(facts, {"channels": int, "crop": [int], "white": (None, int)}, CONFIG)
         check_form(facts["labels"], {"classes": [str]}, LABELS)
         self.classes_ = facts["labels"]["classes"]
-        self.channels_ = facts["channels"]
-        height, width = facts["crop"]
-        self.crop_ = (int(height), int(width))
-        self.white_ = facts["white"]
+        self.channels_, self.white_ = facts["channels"], facts["white"]
+        self.crop_ = (facts["crop"][0], facts["crop"][1])
         check_lengths(tensors, PER_COLUMN, self.channels_)
         self.standardiser_ = Standardiser.from_tensors(tensors)
-
-
-def _read(images: Any, masks: Any = None, *, white: int | None = None) -> ImageData:
-    """Images as given, or of a file or folder; ``white`` is that of the training pictures."""
-    if isinstance(images, str | Path):
-        images = load_images(images, white=white)
-    if not isinstance(images, ImageData):
-        return ImageData(images, masks)
-    if masks is not None:
-        raise DataError("masks are given beside an ImageData or a folder, which has its own")
-    return images
-
-
-def _labelled(images: Any, masks: Any, what: str, white: int | None = None) -> ImageData:
-    data = _read(images, masks, white=white)
-    if data.masks is None:
-        raise DataError(f"{what} has no masks; give the class of every pixel, (n, H, W)")
-    return data

@@ -3,48 +3,56 @@
 from __future__ import annotations
 
 import argparse
+import copy
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lossnet.cli.parser import labels
-from lossnet.errors import SettingError
+from lossnet.errors import DataError, SettingError
 from lossnet.plain_text import metrics_table
-from lossnet.tasks.task import Judged, Measured, Parts, Rows, Task
+from lossnet.tasks.options import count_or_names
+from lossnet.tasks.task import Judged, Known, Measured, Task, once
 
 if TYPE_CHECKING:
-    from lossnet.tasks.image.rows import Known
-    from lossnet.tasks.image.segmenter import ImageSegmenter
+    from lossnet.tasks.image.images import ImageData
+    from lossnet.tasks.parts import Data, Parts
 
 #: The one group of metrics.
 ALL = "all"
 PICTURES = (".png", ".pdf", ".svg", ".jpg")
 
 
-class Images:
+class ImageTask(Task):
     """See :class:`~lossnet.tasks.task.Task`."""
 
     name = "image"
     unit = "images"
-    estimator_name = "ImageSegmenter"
+    labels = "masks"
+    formats = (
+        "Pictures with a class for every pixel: a folder of images/ and masks/ with the same "
+        "names, of a.png and a_mask.png, or of parts train/, test/ of these; an .npz file of "
+        "images and masks; to predict, also a single picture."
+    )
+    probabilities = "of every pixel (.npz)"
+    estimator_path = "lossnet.tasks.image.segmenter:ImageSegmenter"
     default_method = "alen"
-    outputs: tuple[str, ...] = ("", ".npz")
-    not_in_files: frozenset[str] = frozenset()
+    outputs = ("", ".npz")
+    facts_form: Mapping[str, Any] = {"size": (None, [int]), "white": (None, int)}
 
     def add_options(self, group: Any, command: str) -> None:
-        """The size of pictures, names of classes, and what ``evaluate`` draws."""
         trained = command in ("evaluate", "predict")
+        default = "as in training" if trained else "they must have one size"
         group.add_argument(
             "--size",
             type=_size,
             metavar="HxW",
-            help="resize pictures to this height and width (default: "
-            + ("as in training)" if trained else "they must have one size)"),
+            help=f"resize pictures to this height and width (default: {default})",
         )
         if not trained:
             group.add_argument(
                 "--classes",
-                type=labels,
+                type=count_or_names,
                 metavar="A,B",
                 help="the classes' names from class 0, the background, on; or how many there are "
                 "(default: those of the training masks)",
@@ -65,145 +73,111 @@ class Images:
             )
 
     def parameters(self, args: argparse.Namespace) -> dict[str, Any]:
-        """The classes."""
         return {} if args.classes is None else {"classes": args.classes}
 
     # Data ------------------------------------------------------------------------------------
 
     def recognises(self, source: str) -> bool:
-        """A picture, an .npz file with images, a folder of pairs or of parts of such."""
         from lossnet.tasks.image.folders import holds_images
 
         return holds_images(source)
 
-    def load_parts(self, args: argparse.Namespace) -> Parts:
-        """The parts, all with masks."""
-        from lossnet.tasks.image.parts import load_parts
+    def read(
+        self,
+        source: str,
+        args: argparse.Namespace,
+        *,
+        known: Known | None = None,
+        labelled: bool = True,
+    ) -> dict[str, Data]:
+        from lossnet.tasks.image.folders import load_image_parts
+        from lossnet.tasks.image.picture_files import DamagedImageWarning, is_picture
 
-        return load_parts(args)
+        size, white = args.size, None
+        if known is not None:
+            white, path = known["white"], Path(source).expanduser()
+            # Pictures are resized as in training, arrays taken as they are.
+            size = known["size"] if size is None and (is_picture(path) or path.is_dir()) else size
+        # A damaged mask is no reason to leave its picture out, unless a part is to be cut as
+        # training cut it.
+        options = vars(args)
+        unused = options.get("split") == "all" or options.get("unlabelled") == source
+        with_masks = labelled or not unused
 
-    def load_spare(self, args: argparse.Namespace, splits: Parts) -> Rows:
-        """Images without their masks."""
-        from dataclasses import replace
+        def load() -> dict[str, Data]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DamagedImageWarning)  # the notes name them
+                return {**load_image_parts(source, size=size, with_masks=with_masks, white=white)}
 
-        from lossnet.tasks.image.folders import joined_images
-        from lossnet.tasks.image.parts import read
+        parts = load() if known is None else once(args, (source, str(size), white), load)
+        if labelled and not any(data.labelled for data in parts.values()):
+            raise DataError(
+                f"{source} has no masks, which training and evaluation need: add images/ and "
+                "masks/ with the same names, a.png next to a_mask.png, or in an .npz file images "
+                "and masks; without masks see lossnet predict"
+            )
+        return parts
 
-        white = splits.train.white
-        data = joined_images(read(args.unlabelled, args.size, with_masks=False, white=white))
-        data = replace(data, masks=None)  # arrays bring theirs along
-        return Rows(data, len(data), "all", data.notes)
+    def facts(self, data: Any, args: argparse.Namespace) -> dict[str, Any]:
+        return {"size": args.size, "white": data.white}
 
-    def count(self, data: Any) -> int:
-        """Images."""
-        return len(data)
+    def known(self, model: Any) -> Known:
+        return {"size": None, "white": model.white_}
 
-    def sizes(self, splits: Any) -> str:
-        """Images of each part, their size, and the share of each class."""
-        from lossnet.tasks.image.parts import sizes
+    def sizes(self, parts: Parts[Any], args: argparse.Namespace) -> str:
+        from lossnet.tasks.image.describe import size_and_classes
 
-        return sizes(splits)
+        return f"{super().sizes(parts, args)} {size_and_classes(parts.train, args.classes)}"
 
-    def notes(self, splits: Any, args: argparse.Namespace) -> list[str]:
-        """The reader's, and classes that training has not got."""
-        from lossnet.tasks.image.parts import notes_on
+    def notes(self, parts: Parts[Any], args: argparse.Namespace) -> list[str]:
+        from lossnet.tasks.image.describe import absent_classes
 
-        return notes_on(splits)
+        return [*super().notes(parts, args), *absent_classes(parts.train, args.classes)]
 
-    # Models ----------------------------------------------------------------------------------
+    def check_parts(self, model: Any, parts: Parts[Any]) -> None:
+        trial = copy.copy(model)
+        trial._learn_classes(parts.train, None)
+        for part, data in parts.items():
+            trial._check_fits(data, f"the {part} part ({data.name})")
 
-    def estimator(self) -> type[ImageSegmenter]:
-        """The segmenter."""
-        from lossnet.tasks.image.segmenter import ImageSegmenter
+    def describe(self, data: Any, parts: Mapping[str, Data], args: argparse.Namespace) -> str:
+        from lossnet.tasks.image.describe import describe
 
-        return ImageSegmenter
+        return describe(data, parts, classes=args.classes, top=args.top)
 
-    def fit(self, model: Any, splits: Any, **options: Any) -> None:
-        """Train, once the model can take every part."""
-        from lossnet.tasks.image.parts import check_parts
-
-        check_parts(model, splits)
-        model.fit(splits.train, validation_data=splits.validation, **options)
+    # Metrics ---------------------------------------------------------------------------------
 
     def measure(self, model: Any, data: Any, args: argparse.Namespace | None = None) -> Measured:
-        """Every metric, and the IoU of each class."""
         from lossnet.tasks.image.metrics import evaluate_masks
         from lossnet.tasks.image.predictions import predicted
 
         names = model.classes_
         return {ALL: evaluate_masks(data.masks, predicted(model, data), len(names), names=names)}
 
-    def flat(self, measured: Measured) -> dict[str, float]:
-        """``mean-iou``, ``iou of horse``."""
-        return dict(measured[ALL])
-
     def table(self, report: Mapping[str, Measured]) -> str:
-        """Metrics down, parts or models across."""
         return metrics_table({part or "value": groups[ALL] for part, groups in report.items()})
 
-    def compared(self, splits: Parts) -> Sequence[str]:
-        """The metrics over all classes, and the time."""
+    def compared(self, parts: Parts[Any]) -> Sequence[str]:
         return ("mean-iou", "global-iou", "pixel-accuracy", "seconds")
 
-    def measured_how(self) -> str:
-        """Nothing to tell."""
-        return ""
-
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
-        """The classes' names."""
         return {"classes": model.classes_}
 
-    def model_text(self, model: Any, args: argparse.Namespace | None = None) -> str:
-        """Nothing: the table names the classes."""
-        return ""
-
-    # Model folders, and data for a model -----------------------------------------------------
-
-    def data_facts(self, splits: Parts, args: argparse.Namespace) -> dict[str, Any]:
-        """What pictures were resized to."""
-        return {"size": args.size}
-
-    def known(self, model: Any, facts: Mapping[str, Any] | None) -> Known:
-        """What pictures are resized to, and the training part."""
-        from lossnet.tasks.image.rows import Known
-
-        if facts is None:
-            return Known(white=model.white_)
-        size = facts["size"]
-        size = None if size is None else (size[0], size[1])
-        return Known(size, facts["train_checksum"], facts["source"], model.white_)
-
-    def load_labelled(self, args: argparse.Namespace, known: Known) -> Rows:
-        """Images with masks."""
-        from lossnet.tasks.image.rows import load_labelled
-
-        return load_labelled(args, known)
-
-    def load_unlabelled(self, args: argparse.Namespace, known: Known) -> Rows:
-        """Images, with masks or without."""
-        from lossnet.tasks.image.predictions import check_proba
-        from lossnet.tasks.image.rows import load_unlabelled
-
-        check_proba(args)
-        return load_unlabelled(args, known)
-
     def check_evaluation(self, models: Mapping[str, Any], args: argparse.Namespace) -> None:
-        """Models side by side want the same classes, ``--frames`` one that descends."""
-        from lossnet.tasks.image.drawing import descending
+        from lossnet.tasks.image.predictions import descending
 
         (first, one), *others = models.items()
         for name, model in others:
             if len(model.classes_) != len(one.classes_):
                 raise SettingError(
-                    f"{name} has {len(model.classes_)} classes and {first} {len(one.classes_)}: "
-                    "evaluate them apart"
+                    f"{name} has {len(model.classes_)} classes and {first} {len(one.classes_)}; "
+                    "evaluate them separately"
                 )
         if args.frames is not None:
             descending(models)
 
     def draw(self, judged: Mapping[str, Judged], args: argparse.Namespace) -> list[str]:
-        """``--picture`` and ``--frames``."""
-        from lossnet.tasks.image.drawing import draw_frames, draw_grid
+        from lossnet.tasks.image.predictions import draw_frames, draw_grid
 
         lines = []
         if args.picture is not None:
@@ -212,18 +186,10 @@ class Images:
             lines.append(f"frames: {draw_frames(judged, args.frames)}")
         return lines
 
-    def predict(self, model: Any, known: Known, rows: Rows, args: argparse.Namespace) -> None:
-        """Masks as PNG files in a folder, or as arrays."""
+    def write(self, model: Any, data: ImageData, args: argparse.Namespace) -> None:
         from lossnet.tasks.image.predictions import write
 
-        write(model, rows.data, args)
-
-    def describe(self, args: argparse.Namespace) -> str:
-        """Counts, sizes and the shares of the classes."""
-        from lossnet.tasks.image.describe import describe
-        from lossnet.tasks.image.parts import read
-
-        return describe(read(args.data, args.size), classes=args.classes, top=args.top)
+        write(model, data, args.out, proba=args.proba)
 
 
 def _size(text: str) -> tuple[int, int]:
@@ -241,4 +207,4 @@ def _picture(text: str) -> str:
     return text
 
 
-TASK: Task = Images()
+TASK = ImageTask()
