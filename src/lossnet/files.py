@@ -17,7 +17,7 @@ from lossnet.errors import DataError
 TEMPORARY = ".lossnet-tmp-"
 
 
-def atomic_write(path: str | Path, write: Callable[[Path], None]) -> Path:
+def atomic_write(path: str | Path, write: Callable[[Path], object]) -> Path:
     """Let ``write`` fill a temporary file beside ``path``, then move it into place.
 
     A reader sees the old file or the new one, never half of one; a failing ``write`` leaves
@@ -43,7 +43,7 @@ def atomic_write(path: str | Path, write: Callable[[Path], None]) -> Path:
     return path
 
 
-def write_folder(path: str | Path, write: Callable[[Path], None]) -> Path:
+def write_folder(path: str | Path, write: Callable[[Path], object]) -> Path:
     """Let ``write`` fill a temporary folder beside ``path``, then move it into place.
 
     A failing ``write`` leaves nothing behind. ``path`` must be new, or an empty folder.

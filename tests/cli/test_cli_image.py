@@ -192,7 +192,7 @@ def test_beside_must_have_as_many_classes(lossnet: Run, segmenter: Path, tmp_pat
     data, other = write_pairs(tmp_path / "discs", classes=3), tmp_path / "three"
     assert lossnet("train", data, "--out", other, *SMALL_IMAGES).code == 0
     message = one_line(lossnet("evaluate", other, data, "--compare-with", segmenter))
-    assert "alen has 2 classes and three 3: evaluate them apart" in message
+    assert "alen has 2 classes and three 3; evaluate them separately" in message
     # What training was given is recognised, and told where its test part no longer is.
     assert lossnet("evaluate", other, data).out.startswith(f"{data}: the test part's 4 images")
     (data / "images" / "p00.png").unlink()
@@ -242,14 +242,14 @@ def test_where_predictions_go(
 ) -> None:
     predict = ["predict", segmenter, pictures, "--split", "test"]
     message = one_line(lossnet(*predict))
-    assert "--out is missing: predictions go to a folder or a .npz file" in message
-    assert "go to a folder or a .npz file" in one_line(lossnet(*predict, "--out", "a.jsonl"))
+    assert "--out is missing: predictions go to a new folder or a .npz file" in message
+    assert "go to a new folder or a .npz file" in one_line(lossnet(*predict, "--out", "a.jsonl"))
     message = one_line(lossnet(*predict, "--out", tmp_path / "m", "--proba"))
-    assert "PNG masks hold no probabilities; give --out a .npz file" in message
+    assert "PNG masks hold no probabilities; --out must be an .npz file" in message
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "a.png").write_bytes(b"mine")
     message = one_line(lossnet(*predict, "--out", tmp_path / "full"))
-    assert "full holds files already; give a new folder or an empty one" in message
+    assert "full already holds files; choose a new or an empty folder" in message
     (tmp_path / "empty.d").mkdir()
     assert lossnet(*predict, "--out", tmp_path / "empty.d").code == 0
     assert len(list((tmp_path / "empty.d").iterdir())) == 6
@@ -330,7 +330,7 @@ def test_a_class_never_declared(lossnet: Run, tmp_path: Path, segmenter: Path) -
     train = ["train", data, "--out", out, *SMALL_IMAGES]
     message = one_line(lossnet(*train, "--classes", "ground,disc"))
     assert "has the class 2, and there are 2: ground, disc (numbered from 0)" in message
-    assert "give 2 or more" in one_line(lossnet(*train, "--classes", "disc"))
+    assert "classes must be at least 2" in one_line(lossnet(*train, "--classes", "disc"))
     message = one_line(lossnet("evaluate", segmenter, data))
     assert "has the class 2, and there are 2: ground, disc" in message
     # In the test part alone: told before training.
@@ -437,19 +437,22 @@ def test_other_bad_data(lossnet: Run, tmp_path: Path, segmenter: Path, pictures:
     out = ["--out", tmp_path / "m", *SMALL_IMAGES]
     bare = write_pairs(tmp_path / "bare", 4, masks=False)
     message = one_line(lossnet("train", bare, "--task", "image", *out))
-    assert "bare has no masks; give images/ and masks/ with the same names" in message
-    assert "which evaluation needs; see lossnet predict" in one_line(
-        lossnet("evaluate", segmenter, bare)
+    assert (
+        "bare has no masks, which training and evaluation need: add images/ and masks/ with"
+        in message
     )
+    assert "without masks see lossnet predict" in one_line(lossnet("evaluate", segmenter, bare))
     parts = tmp_path / "parts"
     shutil.copytree(pictures / "test", parts / "test")
-    assert "has no training part; it has test" in one_line(lossnet("train", parts, *out))
+    assert "has no training part, only test" in one_line(lossnet("train", parts, *out))
     message = one_line(lossnet("evaluate", segmenter, parts, "--split", "train"))
-    assert "has no train part; it has test (--split all: all images)" in message
+    assert "has no train part; it has test (--split all takes all rows)" in message
     shutil.copytree(bare, parts / "train")
     assert "the train part of" in one_line(lossnet("train", parts, *out))
     two = write_pairs(tmp_path / "two", 2)
-    assert "2 images cannot be split in three" in one_line(lossnet("train", two, *out))
+    assert "two has 2 rows, which cannot be divided in three" in one_line(
+        lossnet("train", two, *out)
+    )
     assert "nowhere.png does not exist" in one_line(lossnet("train", "nowhere.png", *out))
     assert not (tmp_path / "m").exists()
 

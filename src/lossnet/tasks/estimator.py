@@ -138,7 +138,8 @@ class StructuredEstimator(TaskEstimator):
     def _validation(self, given: Any) -> Any:
         """``validation_data`` as the task's data: a pair of inputs and truth, or such data."""
         pair = isinstance(given, tuple | list)
-        if (pair and len(given) != 2) or not (pair or hasattr(given, "labelled")):
+        single = hasattr(given, "labelled") or isinstance(given, str | Path)
+        if (pair and len(given) != 2) or not (pair or single):
             size = f" of length {len(given)}" if pair else ""
             raise DataError(
                 f"validation_data must be a pair of inputs and their {self.labels_noun}, or a data "

@@ -432,7 +432,7 @@ def test_bad_data(fitted) -> None:
     with pytest.raises(DataError, match="the training data has no masks"):
         segmenter().fit(TRAIN[2].images)
     with pytest.raises(
-        DataError, match="validation_data must be inputs and their masks.*got 3 members"
+        DataError, match=r"validation_data must be a pair .* masks, .*got a tuple of length 3"
     ):
         segmenter().fit(TRAIN[2], validation_data=(1, 2, 3))
     with pytest.raises(DataError, match="masks were passed with an ImageData"):

@@ -87,7 +87,7 @@ def test_npz(tmp_path) -> None:
         ({"X": IMAGES}, "has the keys X; expected images and masks"),
         ({"train_masks": MASKS}, "has the keys train_masks"),
         ({"images": IMAGES, "test_images": IMAGES}, "with and without a part"),
-        ({"test_images": IMAGES}, "no training part; it has test"),
+        ({"test_images": IMAGES}, "no training part, only test"),
     ],
 )
 def test_bad_npz(tmp_path, arrays, message) -> None:

@@ -35,7 +35,7 @@ def test_gaps_among_classes_must_be_declared() -> None:
 
 @pytest.mark.parametrize("crop", [(24,), (), (1, 2, 3), [8], 2.5, (8, "8"), True])
 def test_crops_that_are_none(crop) -> None:
-    with pytest.raises(SettingError, match="crop (must be|is)"):
+    with pytest.raises(SettingError, match=r"crop (must be|is)"):
         check_crop(crop)
 
 

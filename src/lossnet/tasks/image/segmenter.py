@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from torch import Tensor, nn
@@ -39,8 +39,17 @@ from lossnet.training.source import row_slices
 _CHUNK = 64
 
 
+@dataclass(eq=False, repr=False)
 class ImageSegmenter(StructuredEstimator):
     """A convolutional network that gives every pixel a class, trained with a learned loss.
+
+    :meth:`fit` takes images ``(n, H, W, 3)`` or grey ones ``(n, H, W)``, uint8 or float, and masks
+    ``(n, H, W)``, the class of every pixel, integers from 0. Every method also takes an
+    :class:`~lossnet.tasks.image.ImageData`, or a folder or file that
+    :func:`~lossnet.tasks.image.load_images` reads, in place of both, and so does
+    ``validation_data``. :meth:`predict` gives the class of every pixel ``(n, H, W)``,
+    :meth:`predict_proba` the probability of the foreground ``(n, H, W)`` or of each class
+    ``(n, H, W, C)``; methods that predict by descending on the energy give relaxed outputs.
 
     With two classes an output is a :class:`~lossnet.Binary` mask ``(H, W)``, with more a
     :class:`~lossnet.Categorical` one ``(H, W, C)``; all else is the same.
@@ -101,109 +110,27 @@ class ImageSegmenter(StructuredEstimator):
     (20, 8, 8)
     """
 
-    def __init__(
-        self,
-        method: str | Method = "alen",
-        *,
-        method_params: dict[str, Any] | None = None,
-        classes: int | Sequence[str] | None = None,
-        task_net: Literal["unet", "fcn"] | NetFactory = "unet",
-        energy_net: Literal["critic", "score-map", "unet-map"] | NetFactory | None = None,
-        width: int = 64,
-        energy_width: int | None = None,
-        dropout: float = 0.25,
-        energy_dropout: float | None = None,
-        crop: int | tuple[int, int] | Literal["auto"] | None = "auto",
-        flip: bool = True,
-        crops: int = 4,
-        average: int = 3,
-        metric: str = "mean-iou",
-        validation_fraction: float = 0.15,
-        batch_size: int = 16,
-        max_epochs: int = 200,
-        patience: int = 30,
-        plateau: int | None = 15,
-        refine: str | Proposal | None = None,
-        device: str = "cpu",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.method = method
-        self.method_params = method_params
-        self.classes = classes
-        self.task_net = task_net
-        self.energy_net = energy_net
-        self.width = width
-        self.energy_width = energy_width
-        self.dropout = dropout
-        self.energy_dropout = energy_dropout
-        self.crop = crop
-        self.flip = flip
-        self.crops = crops
-        self.average = average
-        self.metric = metric
-        self.validation_fraction = validation_fraction
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.plateau = plateau
-        self.refine = refine
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    provides: ClassVar[frozenset[str]] = StructuredEstimator.provides | LOCAL
+    labels_noun: ClassVar[str] = "masks"
 
-    provides = StructuredEstimator.provides | LOCAL
-    labels_noun = "masks"
-
-    classes_: list[str]
-    channels_: int
-    crop_: Size
-    white_: int | None
-    standardiser_: Standardiser | None
-
-    def fit(
-        self,
-        images: Any,
-        masks: Any = None,
-        *,
-        validation_data: Any = None,
-        unlabelled: Any = None,
-        checkpoint: str | Path | None = None,
-        resume_from_checkpoint: bool = False,
-    ) -> Self:
-        """Train on images ``(n, H, W, 3)`` or ``(n, H, W)`` and masks ``(n, H, W)``.
-
-        On failure the estimator stays as it was, fitted or not.
-
-        Args:
-            images: uint8 or float; or an :class:`~lossnet.tasks.image.ImageData` with masks, or a
-                folder or file that :func:`~lossnet.tasks.image.load_images` reads.
-            masks: the class of every pixel, integers from 0.
-            validation_data: ``(images, masks)``, an ImageData or a folder, for early stopping, in
-                place of a split.
-            unlabelled: images without masks, for ``infnet`` with ``tune_on="unlabelled"``.
-            checkpoint: file that is written during training, to resume from.
-            resume_from_checkpoint: go on from ``checkpoint``, which must exist.
-        """
-        return self._fit(
-            (images, masks),
-            validation_data=validation_data,
-            unlabelled=unlabelled,
-            checkpoint=checkpoint,
-            resume_from_checkpoint=resume_from_checkpoint,
-        )
-
-    def predict_proba(self, images: Any) -> np.ndarray:
-        """Probability of the foreground ``(n, H, W)``, or of each class ``(n, H, W, C)``.
-
-        Methods that predict by descending on the energy give relaxed outputs.
-        """
-        data = self._unseen(images)
-        return self._outputs(self._proposal(), data)
-
-    def predict(self, images: Any) -> np.ndarray:
-        """The class of every pixel, ``(n, H, W)``."""
-        return self._decode(self.predict_proba(images))
+    method: str | Method = "alen"
+    _: KW_ONLY
+    classes: int | Sequence[str] | None = None
+    task_net: Literal["unet", "fcn"] | NetFactory = "unet"
+    energy_net: Literal["critic", "score-map", "unet-map"] | NetFactory | None = None
+    width: int = 64
+    energy_width: int | None = None
+    dropout: float = 0.25
+    energy_dropout: float | None = None
+    crop: int | Size | Literal["auto"] | None = "auto"
+    flip: bool = True
+    crops: int = 4
+    average: int = 3
+    metric: str = "mean-iou"
+    batch_size: int = 16
+    max_epochs: int = 200
+    patience: int = 30
+    plateau: int | None = 15
 
     def _task_defaults(self) -> dict[str, Any]:
         return pixel_defaults(str(self.method), self.energy_net, self.plateau)
@@ -220,7 +147,7 @@ class ImageSegmenter(StructuredEstimator):
     def _learn_classes(self, data: ImageData, reward: Any) -> None:
         self.classes_ = named_classes(self.classes, data)
         self.channels_, self.white_ = data.channels, data.white
-        self.crop_ = crop_of(self.crop, data.size)
+        self.crop_: Size = crop_of(self.crop, data.size)
 
     def _learn(self, data: ImageData, validation: Any, unlabelled: Any, seed: int) -> None:
         self.standardiser_ = Standardiser.of(data.floats().reshape(-1, data.channels), True)
