@@ -106,7 +106,7 @@ def test_a_test_part_without_masks_is_left_out(lossnet: Run, tmp_path: Path) -> 
     result = lossnet("train", data, "--out", out, *settings)
     assert result.code == 0, result.err
     assert "note: the test part of" in result.out
-    assert "has no masks and is left out; see lossnet predict" in result.out
+    assert "has no masks and is skipped; see lossnet predict" in result.out
     assert lossnet("predict", out, data, "--split", "test", "--out", tmp_path / "p").code == 0
     assert len(list((tmp_path / "p").iterdir())) == 3
     message = one_line(
@@ -450,9 +450,7 @@ def test_other_bad_data(lossnet: Run, tmp_path: Path, segmenter: Path, pictures:
     shutil.copytree(bare, parts / "train")
     assert "the train part of" in one_line(lossnet("train", parts, *out))
     two = write_pairs(tmp_path / "two", 2)
-    assert "two has 2 rows, which cannot be divided in three" in one_line(
-        lossnet("train", two, *out)
-    )
+    assert "two has 2 rows, too few to divide in three" in one_line(lossnet("train", two, *out))
     assert "nowhere.png does not exist" in one_line(lossnet("train", "nowhere.png", *out))
     assert not (tmp_path / "m").exists()
 
