@@ -15,7 +15,7 @@ FLOORS = [
         "Fronts",
         "what users run",
         "#dbe7f5",
-        [["cli", "reports", "demo"]],
+        [["cli (commands)", "reports"]],
         "know a task by its contract",
     ),
     (

@@ -14,7 +14,7 @@ FLOORS = [
     "method recipes training learned_loss",
     "data",
     "tasks",
-    "cli reports demo",
+    "cli reports",
 ]
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names.split()}
 TASKS = ["multilabel", "sequence", "image"]
