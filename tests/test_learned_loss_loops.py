@@ -252,7 +252,7 @@ def test_a_users_loop_gets_the_trainers_weights(name) -> None:
     for _ in range(3):
         for rows in torch.randperm(50, generator=order).split(20):
             x, y = torch.from_numpy(X)[rows], torch.from_numpy(Y)[rows]
-            with streams.of("task"):
+            with streams.use("task"):
                 logits = model(x)
             criterion.step(x, logits, y)
             criterion(x, logits, y).backward()

@@ -17,12 +17,12 @@ from lossnet.objectives import Compare, Judge
 from lossnet.proposals import (
     GBI,
     Candidates,
+    Combined,
     Exact,
     NetOutput,
     Perturbed,
     Random,
     Samples,
-    Several,
     Target,
     Zeros,
 )
@@ -62,8 +62,8 @@ REFUSED = {
         "without log q such as Ranking",
     ),
     "NCE on a mixture": (
-        lambda: energy(NCE(), Several((Samples(2), Samples(3)))),
-        "NCE needs log q of its candidates and Several has none",
+        lambda: energy(NCE(), Combined((Samples(2), Samples(3)))),
+        "NCE needs log q of its candidates and Combined has none",
     ),
     "NCE on perturbed logits": (lambda: energy(NCE(), Perturbed(3)), "Perturbed has none"),
     "samples, unrolled": (
@@ -348,7 +348,7 @@ def problem() -> Context:
 
 def test_terms_are_what_they_say() -> None:
     context = problem()
-    drawn = NetOutput()(context, keep_path=True)
+    drawn = NetOutput()(context, keep_graph=True)
     p = drawn.y[0]
     e = context.energy(drawn.y)[0]
     target = context.target
@@ -378,7 +378,7 @@ def test_a_direct_gradient_takes_candidates_as_constants() -> None:
     everything = [*nets["task"].parameters(), *nets["energy"].parameters()]
     count = len(list(nets["task"].parameters()))
     direct = Direct()(objective, context, ("energy",), everything)
-    context.updated(["task", "energy"])
+    context.invalidate(["task", "energy"])
     unrolled = Unrolled()(objective, context, ("energy",), everything)
     assert torch.equal(direct.loss, unrolled.loss)
     assert not direct.loss.requires_grad

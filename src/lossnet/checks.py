@@ -11,27 +11,9 @@ import numpy as np
 import torch
 
 from lossnet.errors import SettingError, unknown
-from lossnet.method import Method
 
 #: No count or width may be larger.
 LARGEST = 2**31 - 1
-
-
-def check_params(params: Any) -> None:
-    """Raise unless these can be a method's parameters."""
-    if params is not None and not isinstance(params, Mapping):
-        raise SettingError(
-            f"method_params must be a dict of the method's parameters or None, got {params!r}"
-        )
-
-
-def check_method(method: Any, params: Any) -> None:
-    """Raise unless this is a method's name with its parameters, or a :class:`Method`."""
-    check_params(params)
-    if not isinstance(method, str | Method):
-        raise SettingError(f"method must be a method's name or a lossnet.Method, got {method!r}")
-    if params and isinstance(method, Method):
-        raise SettingError("method_params go with a method's name, not with a Method")
 
 
 def check_int(name: str, value: Any, *, least: int = 1) -> None:

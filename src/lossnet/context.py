@@ -48,7 +48,7 @@ class Streams:
         }
 
     @contextmanager
-    def of(self, name: str) -> Iterator[None]:
+    def use(self, name: str) -> Iterator[None]:
         """Run with the stream of ``name`` as the device's global generator."""
         outside = rng_state(self.device)
         set_rng_state(self.device, self.states[name])
@@ -107,7 +107,7 @@ class Context:
         self.training = training
         self.streams = streams
         #: Sums of what objectives report beside their loss, and how often each was reported.
-        self.notes: dict[str, tuple[Tensor, int]] = {}
+        self.reports: dict[str, tuple[Tensor, int]] = {}
         self._given = dict(given or {})
         self._cache: dict[tuple[str, str, bool, bool], Any] = {}
         self._shared = {
@@ -122,7 +122,7 @@ class Context:
             self.unlabelled = Context(
                 nets, unlabelled, space, generator=generator, training=training, streams=streams
             )
-            self.unlabelled.notes = self.notes
+            self.unlabelled.reports = self.reports
             self.unlabelled._before = self._before
 
     @property
@@ -132,7 +132,7 @@ class Context:
             raise TypeError("this step needs targets, and the batch has none")
         return self.batch.target
 
-    def of(self, rows: str) -> Context:
+    def for_rows(self, rows: str) -> Context:
         """This context, or for ``"unlabelled"`` rows the one that comes with it."""
         if rows != "unlabelled":
             return self
@@ -152,7 +152,7 @@ class Context:
         return costs
 
     @contextmanager
-    def focused(self, names: Iterable[str], *, attached: Iterable[str] = ()) -> Iterator[None]:
+    def updating(self, names: Iterable[str], *, attached: Iterable[str] = ()) -> Iterator[None]:
         """Work on an update of these nets: only then is an energy encoded in train mode.
 
         ``attached`` nets stay frozen, in eval mode, but keep their graph: a gradient with respect
@@ -227,22 +227,22 @@ class Context:
         first, *rest = like.shape[1:]
         return torch.rand((first, k, 1, *rest), **options).movedim(0, 2)
 
-    def note(self, name: str, values: Tensor) -> None:
+    def report(self, name: str, values: Tensor) -> None:
         """Report the mean of ``values`` beside the loss; the history has its mean over an epoch."""
-        total, count = self.notes.get(name, (0.0, 0))
-        self.notes[name] = total + values.detach().mean(), count + 1
+        total, count = self.reports.get(name, (0.0, 0))
+        self.reports[name] = total + values.detach().mean(), count + 1
 
     @contextmanager
-    def unnoted(self) -> Iterator[None]:
+    def without_reports(self) -> Iterator[None]:
         """Forget what is reported inside: a loss that is computed for its derivatives alone."""
-        before = dict(self.notes)
+        before = dict(self.reports)
         try:
             yield
         finally:
-            self.notes.clear()  # in place: the unlabelled context reports to the same dict
-            self.notes.update(before)
+            self.reports.clear()  # in place: the unlabelled context reports to the same dict
+            self.reports.update(before)
 
-    def updated(self, names: Iterable[str]) -> None:
+    def invalidate(self, names: Iterable[str]) -> None:
         """Forget what was computed with the nets' old parameters."""
         stale = set(names)
         for name in stale:
@@ -255,12 +255,12 @@ class Context:
         }
         self._cache = {key: value for key, value in self._cache.items() if key[1] not in stale}
         if self.unlabelled is not None:
-            self.unlabelled.updated(stale)
+            self.unlabelled.invalidate(stale)
 
     def replay(self, name: str) -> None:
         """Forget a net's pass, and let the next one draw the same dropout masks."""
         before = self._before.get(name)
-        self.updated([name])
+        self.invalidate([name])
         if self.streams is not None and before is not None:
             self.streams.states[name] = before
 
@@ -284,5 +284,5 @@ class Context:
         net = self.nets[name]
         if net.training != train:
             net.train(train)
-        with self.streams.of(name) if train and self.streams is not None else nullcontext():
+        with self.streams.use(name) if train and self.streams is not None else nullcontext():
             yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import reprlib
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -112,3 +113,29 @@ def read_json(path: str | Path) -> Any:
         raise DataError(f"{path} is not valid JSON ({error})") from error
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def check_form(value: Any, form: Any, where: str) -> None:
+    """Raise unless JSON has this form.
+
+    A form is a type (float takes integers too, object anything), None, ``[form]``, ``{"key":
+    form}``, ``{str: form}`` for any keys, or a tuple of alternatives.
+
+    >>> check_form({"tags": ["O"]}, {"tags": [str]}, "labels.json")
+    """
+    if not _conforms(value, form):
+        raise DataError(f"{where} is damaged: {reprlib.repr(value)} is not of the expected form")
+
+
+def _conforms(value: Any, form: Any) -> bool:
+    if isinstance(form, tuple):
+        return any(_conforms(value, one) for one in form)
+    if isinstance(form, list):
+        return isinstance(value, list) and all(_conforms(item, form[0]) for item in value)
+    if isinstance(form, dict) and isinstance(value, dict):
+        if str in form:
+            return all(_conforms(item, form[str]) for item in value.values())
+        return all(key in value and _conforms(value[key], of) for key, of in form.items())
+    if form is float:
+        return type(value) in (int, float)
+    return value is None if form is None else form is object or type(value) is form

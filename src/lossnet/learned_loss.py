@@ -20,8 +20,8 @@ from lossnet.training.own_loop import (
     OptimizerFactory,
     detached,
     fixed,
-    modes_kept,
-    replayed,
+    restoring_modes,
+    restoring_state,
     split_updates,
     torch_optimizer,
 )
@@ -104,9 +104,9 @@ class LearnedLoss(nn.Module):
         """The task loss, a scalar: inputs, the task-net's logits ``(B, *S)``, targets, mask."""
         if self.auto:
             self.step(x, logits, y, mask)
-        with self._computing(logits), replayed(self._generator), fixed(self.energy):
+        with self._computing(logits), restoring_state(self._generator), fixed(self.energy):
             context = self._context(x, logits, y, mask)
-            return self._task.objective(context, keep_path=True).mean()
+            return self._task.objective(context, keep_graph=True).mean()
 
     def step(self, x: Any, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> float | None:
         """Take the method's loss-net steps on a batch; return their mean loss.
@@ -141,14 +141,14 @@ class LearnedLoss(nn.Module):
                 f"energy_loss needs a loss-net that is trained, and {self.method.name!r} with "
                 f"frozen={self.frozen} trains none; leave the call out"
             )
-        keep_path = self._update.gradient.keeps_path
+        keep_graph = self._update.gradient.keeps_graph
         with self._computing(logits):
             context = self._context(x, logits.detach(), y, mask)
             if self._learning:
-                with context.focused(["energy"]):
-                    return self._update.objective(context, keep_path=keep_path).mean()
-            with torch.no_grad(), replayed(self._generator), fixed(self.energy):
-                return self._update.objective(context, keep_path=keep_path).mean()
+                with context.updating(["energy"]):
+                    return self._update.objective(context, keep_graph=keep_graph).mean()
+            with torch.no_grad(), restoring_state(self._generator), fixed(self.energy):
+                return self._update.objective(context, keep_graph=keep_graph).mean()
 
     def get_extra_state(self) -> dict[str, Any]:
         """What a resumed loop needs besides the weights: optimizer and random streams."""
@@ -183,7 +183,7 @@ class LearnedLoss(nn.Module):
         """In the energy's own precision, whatever autocast says; its modes are put back."""
         if logits.device != self._streams.device:
             self._start_streams(logits.device)
-        with torch.autocast(logits.device.type, enabled=False), modes_kept(self.energy):
+        with torch.autocast(logits.device.type, enabled=False), restoring_modes(self.energy):
             yield
 
     @property

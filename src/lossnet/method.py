@@ -61,7 +61,7 @@ class Update:
         steps: how many optimiser steps per batch.
         optimiser: settings of its optimiser.
         gradient: how the gradient is found.
-        watch: record the gradient's norm in the history.
+        record_gradient_norm: record the gradient's norm in the history.
     """
 
     trains: str | tuple[str, ...]
@@ -69,7 +69,7 @@ class Update:
     steps: int = 1
     optimiser: Optimiser = field(default_factory=Optimiser)
     gradient: GradientRule = field(default_factory=Direct)
-    watch: bool = False
+    record_gradient_norm: bool = False
 
     def __post_init__(self) -> None:
         if not self.trained or len(set(self.trained)) < len(self.trained):
@@ -238,7 +238,7 @@ class Method:
             copied = {copy for copy, model in phase.copies.items() if model in spoilt}
             spoilt = spoilt - phase.copies.keys() | copied
             for update in phase.updates:
-                spoilt = spoilt - set(update.trained) | update.objective.raises_cost
+                spoilt = spoilt - set(update.trained) | update.objective.cost_augmented
         return spoilt
 
     @property

@@ -39,17 +39,17 @@ _PLAIN: dict[type, tuple[str, tuple[type, ...]]] = {
 }
 
 
-def take(name: str, hint: Any, current: Any, value: Any) -> Any:
+def convert(name: str, hint: Any, current: Any, value: Any) -> Any:
     """``value`` as a parameter of this type holds it; a mapping changes parameters of ``current``.
 
-    >>> take("samples", Count, 20, np.int64(40))
+    >>> convert("samples", Count, 20, np.int64(40))
     40
     """
     kinds = kinds_of(hint)
-    return _take_part(name, hint, current, value) if kinds else _take_plain(name, hint, value)
+    return _convert_part(name, hint, current, value) if kinds else _convert_plain(name, hint, value)
 
 
-def _take_plain(name: str, hint: Any, value: Any) -> Any:
+def _convert_plain(name: str, hint: Any, value: Any) -> Any:
     (kind, *_), least = _options(hint), _least(hint)
     if value is None and NoneType in _options(hint):
         return None
@@ -69,7 +69,7 @@ def _take_plain(name: str, hint: Any, value: Any) -> Any:
     return number
 
 
-def _take_part(name: str, hint: Any, current: Any, value: Any) -> Any:
+def _convert_part(name: str, hint: Any, current: Any, value: Any) -> Any:
     kinds = kinds_of(hint)
     if isinstance(value, str):
         value = {"kind": value}
@@ -85,14 +85,14 @@ def _take_part(name: str, hint: Any, current: Any, value: Any) -> Any:
         raise unknown(f"kind of {name}", str(kind), kinds)
     part: Any = current if type(current) is kinds[kind] else kinds[kind]()
     given = {key: item for key, item in value.items() if key != "kind"}
-    changes = take_all(name, parameters_of(type(part)), vars(part), given, f"{name}.")
+    changes = convert_all(name, parameters_of(type(part)), vars(part), given, f"{name}.")
     try:
         return replace(part, **changes)
     except SettingError as error:
         raise SettingError(f"{name}: {error}") from error
 
 
-def take_all(
+def convert_all(
     owner: str,
     hints: Mapping[str, Any],
     current: Mapping[str, Any],
@@ -103,7 +103,9 @@ def take_all(
     for key in given:
         if key not in hints:
             raise unknown(f"parameter of {owner}", str(key), hints)
-    return {key: take(prefix + key, hints[key], current[key], item) for key, item in given.items()}
+    return {
+        key: convert(prefix + key, hints[key], current[key], item) for key, item in given.items()
+    }
 
 
 def kinds_of(hint: Any) -> dict[str, type]:
@@ -133,7 +135,7 @@ def parameters_of(part: type) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A parameter's value as JSON holds it; :func:`take` takes it back."""
+    """A parameter's value as JSON holds it; :func:`convert` converts it back."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if not is_dataclass(value) or isinstance(value, type):

@@ -30,7 +30,7 @@ class Term(Protocol):
         ...
 
     @property
-    def raises_cost(self) -> bool:
+    def cost_augmented(self) -> bool:
         """Whether a net that minimises it moves away from the truth."""
         ...
 
@@ -56,7 +56,7 @@ class EnergyTerm:
     contrast: Contrast | None = None
     energy: str = "energy"
     local: bool = False
-    raises_cost = False
+    cost_augmented = False
     convex = False
 
     @property
@@ -108,19 +108,19 @@ class Violation:
         return frozenset({self.energy})
 
     @property
-    def raises_cost(self) -> bool:
+    def cost_augmented(self) -> bool:
         return self.cost is not None and self.margin > 0
 
     @property
     def needs(self) -> frozenset[str]:
-        return TARGET if self.raises_cost or self.truncate else NOTHING
+        return TARGET if self.cost_augmented or self.truncate else NOTHING
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
         value = context.energy(prediction.y, self.energy)[0]
-        if self.cost is not None and self.raises_cost:
+        if self.cost is not None and self.cost_augmented:
             cost = self.cost(prediction.y, context.target, context.batch.mask)[0]
             value = value - self.margin * cost
-            context.note("cost-augmented loss", -value)
+            context.report("cost-augmented loss", -value)
         if self.truncate:
             e_target = context.energy(context.target.unsqueeze(0), self.energy)[0]
             value = (value - e_target).clamp_max(0.0)
@@ -133,7 +133,7 @@ class CrossEntropy:
 
     nets: frozenset[str] = frozenset()
     needs = TARGET
-    raises_cost = False
+    cost_augmented = False
     convex = True
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
@@ -149,7 +149,7 @@ class CostTerm:
 
     cost: Cost | ByReward = f1
     nets: frozenset[str] = frozenset()
-    raises_cost = False
+    cost_augmented = False
     convex = False
 
     @property
@@ -166,7 +166,7 @@ class Entropy:
 
     nets: frozenset[str] = frozenset()
     needs = NOTHING
-    raises_cost = False
+    cost_augmented = False
     convex = False
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:

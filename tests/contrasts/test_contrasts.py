@@ -142,7 +142,7 @@ def small_problem() -> tuple[Context, torch.Tensor]:
     target = Binary().enumerate((3,))[[0, 3, 5, 6]].double()
     context = Context({"energy": energy}, Batch(x, target), Binary())
     states = Binary().enumerate((3,)).double()
-    with context.focused(["energy"]):
+    with context.updating(["energy"]):
         return context, context.energy(states.unsqueeze(1).expand(-1, 4, -1))
 
 
@@ -154,7 +154,7 @@ class Others:
     nets = frozenset()
     needs = frozenset({"target"})
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         states = Exact()(context).y
         other = (states != context.target.bool()).any(-1)  # (N, B), N - 1 a column
         n = len(states) - 1
@@ -194,7 +194,7 @@ def test_ranking_over_all_other_outputs_is_the_exact_likelihood() -> None:
     """
     context, energies = small_problem()
     expected = exact_likelihood(context, energies)
-    with context.focused(["energy"]):
+    with context.updating(["energy"]):
         loss = Compare(Ranking(), Others())(context)
     torch.testing.assert_close(loss, expected)
     parameters = list(context.nets["energy"].parameters())

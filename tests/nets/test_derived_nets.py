@@ -49,11 +49,11 @@ def test_features_are_computed_once_for_both_heads(kind, order, training) -> Non
     for name in (*order, *order):
         assert context.logits(name).shape == (B, L)
     assert passes == [B]
-    context.updated(["task"])  # the net below has moved, so both must be computed anew
+    context.invalidate(["task"])  # the net below has moved, so both must be computed anew
     for name in order:
         context.logits(name)
     assert passes == [B, B]
-    context.updated(["augmented"])
+    context.invalidate(["augmented"])
     for name in order:
         context.logits(name)
     assert passes == [B, B]
@@ -66,7 +66,7 @@ def test_a_derived_net_follows_the_net_it_stands_on(kind) -> None:
     with torch.no_grad():
         for parameter in context.nets["task"].parameters():
             parameter.mul_(1.5)
-    context.updated(["task"])
+    context.invalidate(["task"])
     after = context.logits("augmented")
     assert (after != before).all()
     torch.testing.assert_close(after, context.nets["augmented"].logits(context))
@@ -83,7 +83,7 @@ def test_a_shared_head_reads_the_features_of_the_same_dropout_mask() -> None:
 def gradients(context: Context, of: str) -> list[torch.Tensor | None]:
     """Of the cost-augmented part alone, in the parameters of a net."""
     terms = (Weighted(1.0, Violation(l1)), Weighted(1.0, CrossEntropy()))
-    with context.focused(["task", "augmented"]):
+    with context.updating(["task", "augmented"]):
         loss = Judge(terms, NetOutput("augmented"))(context).mean()
     parameters = list(context.nets[of].parameters())
     return list(torch.autograd.grad(loss, parameters, allow_unused=True))

@@ -8,7 +8,7 @@ from lossnet.contrasts import NCE, LeastSquares, Ranking, Regression
 from lossnet.energies import Energy
 from lossnet.errors import SettingError
 from lossnet.objectives import Compound, Part
-from lossnet.proposals import NetOutput, Perturbed, Samples, Several, Target
+from lossnet.proposals import Combined, NetOutput, Perturbed, Samples, Target
 from lossnet.terms import EnergyTerm
 
 
@@ -55,7 +55,7 @@ def test_local_least_squares_equals_a_loop(classes, masked) -> None:
     mask = torch.tensor([[1, 1, 1, 0, 0], [1, 0, 1, 1, 1]]).bool() if masked else None
     at = context(classes, mask=mask)
     contrast = LeastSquares((1.0, 0.5))
-    found = Compare(contrast, Several((Target(), NetOutput())), local=True)(at)
+    found = Compare(contrast, Combined((Target(), NetOutput())), local=True)(at)
     y = torch.stack([at.target, at.space.relax(at.logits())]).detach()
     for row in range(2):
         terms = []
@@ -102,7 +102,7 @@ def test_a_local_term_is_the_mean_of_links() -> None:
 
 def test_log_q_and_rewards_are_of_whole_outputs() -> None:
     with pytest.raises(SettingError, match="log q is of a whole output"):
-        Compare(NCE(), Samples(2), local=True).check(keep_path=False, trains=["energy"])
+        Compare(NCE(), Samples(2), local=True).check(keep_graph=False, trains=["energy"])
 
 
 def test_an_energy_without_positions_is_named() -> None:

@@ -32,7 +32,7 @@ def problem() -> Context:
 
 def parts(context: Context):
     """The prediction, its energy, the truth's energy and the L1 cost, each by its definition."""
-    drawn = NetOutput()(context, keep_path=True)
+    drawn = NetOutput()(context, keep_graph=True)
     net = context.nets["energy"].eval()
     h = net.encode(context.batch.x)
     e = net(h, drawn.y)[0].detach()
@@ -74,21 +74,21 @@ def test_the_history_holds_the_cost_augmented_loss() -> None:
     context = problem()
     drawn, e, _, delta = parts(context)
     Violation(l1, 2.0, truncate=True)(context, drawn)
-    total, count = context.notes["cost-augmented loss"]
+    total, count = context.reports["cost-augmented loss"]
     assert count == 1
     assert float(total) == pytest.approx(float((2 * delta - e).mean()), abs=1e-10)
     plain = problem()
-    Violation()(plain, NetOutput()(plain, keep_path=True))
-    assert plain.notes == {}
+    Violation()(plain, NetOutput()(plain, keep_graph=True))
+    assert plain.reports == {}
 
 
 def test_what_a_violation_says_of_itself() -> None:
-    assert Violation(l1).raises_cost
+    assert Violation(l1).cost_augmented
     assert Violation(l1).needs == {"target"}
-    assert not Violation(l1, margin=0.0).raises_cost
+    assert not Violation(l1, margin=0.0).cost_augmented
     assert not Violation(l1, margin=0.0).needs
     assert Violation(truncate=True).needs == {"target"}
-    assert not Violation(truncate=True).raises_cost
+    assert not Violation(truncate=True).cost_augmented
     assert not Violation().needs
     assert Violation(energy="critic").nets == {"critic"}
     with pytest.raises(SettingError, match=r"margin must be at least 0, got -1\.0"):
@@ -110,7 +110,7 @@ def test_a_compound_is_the_weighted_sum_of_its_parts() -> None:
     torch.testing.assert_close(loss, a + 0.25 * b + 3 * c)
     assert loss.shape == (B,)
     for name, value in zip("abc", (a, b, c), strict=True):  # each before its weight
-        assert float(context.notes[name][0]) == pytest.approx(float(value.mean()), abs=1e-12)
+        assert float(context.reports[name][0]) == pytest.approx(float(value.mean()), abs=1e-12)
     assert compound.nets == {"task", "energy"}
     assert "target" in compound.needs
     assert compound.proposals == (NetOutput(), NetOutput(), NetOutput())
@@ -119,8 +119,8 @@ def test_a_compound_is_the_weighted_sum_of_its_parts() -> None:
 def test_notes_are_sums_over_the_steps() -> None:
     context = problem()
     for values in (torch.tensor([1.0, 3.0]), torch.tensor([5.0, 7.0])):
-        context.note("loss", values.requires_grad_())
-    total, count = context.notes["loss"]
+        context.report("loss", values.requires_grad_())
+    total, count = context.reports["loss"]
     assert (float(total), count) == (8.0, 2)
     assert not total.requires_grad
 
@@ -131,9 +131,9 @@ def test_a_part_of_weight_0_is_not_computed() -> None:
     broken = Judge((Weighted(1.0, EnergyTerm(energy="critic")),), NetOutput("absent"))
     compound = Compound((Part("a", 1.0, FOLLOW), Part("never", 0.0, broken)))
     torch.testing.assert_close(compound(context), FOLLOW(problem()))
-    assert set(context.notes) == {"a"}
+    assert set(context.reports) == {"a"}
     assert compound.nets == {"task", "energy"}
-    compound.check(keep_path=False, trains=("task",))
+    compound.check(keep_graph=False, trains=("task",))
     with pytest.raises(KeyError):
         Compound((Part("now", 1.0, broken),))(context)
 
@@ -147,4 +147,4 @@ def test_compounds_that_cannot_work() -> None:
         Part("a", -1.0, FOLLOW)
     both = Compound((Part("a", 1.0, FOLLOW), Part("b", 1.0, HINGE)))
     with pytest.raises(SettingError, match="an update of 'task' compares energies of 'energy'"):
-        both.check(keep_path=False, trains=("task",))
+        both.check(keep_graph=False, trains=("task",))

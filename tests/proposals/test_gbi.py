@@ -19,11 +19,11 @@ from lossnet.objectives import Judge
 from lossnet.proposals import (
     GBI,
     Candidates,
+    Combined,
     Exact,
     NetOutput,
     Random,
     Samples,
-    Several,
     Target,
     Zeros,
 )
@@ -112,7 +112,7 @@ class Exactly:
     def __init__(self, y: torch.Tensor) -> None:
         self.y = y
 
-    def __call__(self, context, *, keep_path=False):
+    def __call__(self, context, *, keep_graph=False):
         return Candidates(self.y.unsqueeze(0))
 
 
@@ -282,7 +282,7 @@ def test_no_step_returns_the_start(step) -> None:
 def test_starts_do_not_touch_each_other(step) -> None:
     energy, x = convex(seed=4)
     target = random_target(4)
-    together = GBI(10, 0.1, step=step, start=Several((Zeros(), Target(), Exact())))
+    together = GBI(10, 0.1, step=step, start=Combined((Zeros(), Target(), Exact())))
     y = together(context_of(energy, x, target)).y
     for index, start in enumerate((Zeros(), Target())):
         alone = GBI(10, 0.1, step=step, start=start)(context_of(energy, x, target)).y
@@ -321,7 +321,7 @@ def test_inputs_are_encoded_once_and_weights_left_alone(focus) -> None:
     context = context_of(energy, x, random_target(0))
     weights = energy.A.detach().clone()
     gbi = GBI(7, 0.1, start=Zeros())
-    with context.focused(focus):
+    with context.updating(focus):
         y = gbi(context).y
         GBI(7, 0.1, cost=costs.f1, contrast=Regression())(context)
     assert energy.encodings == 1
@@ -383,9 +383,9 @@ def test_unrolled_gradient_equals_finite_differences(step, steps) -> None:
     parameters = [p for net in context.nets.values() for p in net.parameters()]
 
     def loss() -> torch.Tensor:
-        context.updated(["energy", "task"])
-        with context.focused(["energy", "task"]):
-            return objective(context, keep_path=True).mean()
+        context.invalidate(["energy", "task"])
+        with context.updating(["energy", "task"]):
+            return objective(context, keep_graph=True).mean()
 
     found = Unrolled()(objective, context, ("energy", "task"), parameters)
     gradients = found.values
@@ -408,7 +408,7 @@ def test_unrolled_and_plain_descent_end_at_the_same_output() -> None:
     for step in STEPS:
         gbi = GBI(4, 0.05, step=step, adam=False, start=NetOutput(), keep="last")
         context = unrolled_problem()
-        kept = gbi(context, keep_path=True)
+        kept = gbi(context, keep_graph=True)
         torch.testing.assert_close(kept.y.detach(), gbi(context).y)
         assert kept.y.requires_grad
         assert not gbi(context).y.requires_grad
@@ -437,7 +437,7 @@ def test_settings_that_cannot_work(settings, message) -> None:
 def test_adam_is_not_unrolled() -> None:
     assert "path" not in GBI(adam=True).provides
     with pytest.raises(SettingError, match="give adam=False"):
-        GBI(2, start=NetOutput())(unrolled_problem(), keep_path=True)
+        GBI(2, start=NetOutput())(unrolled_problem(), keep_graph=True)
 
 
 def test_what_it_says_of_itself() -> None:

@@ -16,12 +16,12 @@ from lossnet.nets import LabelMLP
 from lossnet.proposals import (
     GBI,
     Candidates,
+    Combined,
     Exact,
     NetOutput,
     Perturbed,
     Random,
     Samples,
-    Several,
     Target,
     Zeros,
 )
@@ -67,8 +67,8 @@ PROPOSALS = [
     Exact(),
     Zeros(),
     Random(3),
-    Several((NetOutput(), Samples(2), Target())),
-    Several((NetOutput(), Perturbed(2))),
+    Combined((NetOutput(), Samples(2), Target())),
+    Combined((NetOutput(), Perturbed(2))),
     GBI(3, 0.1),
     GBI(3, 0.1, start=NetOutput(), step="entropic", adam=False),
     GBI(3, 0.1, start=Samples(4), step="normalised"),
@@ -219,7 +219,7 @@ def test_gbi_from_discrete_samples_takes_the_energy_of_its_name() -> None:
 
 def test_several_joins_in_order() -> None:
     context = make_context()
-    drawn = Several((NetOutput(), Target(), Exact()))(context)
+    drawn = Combined((NetOutput(), Target(), Exact()))(context)
     assert torch.equal(drawn.y[0], NetOutput()(context).y[0])
     assert torch.equal(drawn.y[1], context.target)
     assert torch.equal(drawn.y[2:], Exact()(context).y.double())
@@ -228,18 +228,18 @@ def test_several_joins_in_order() -> None:
 
 def test_several_keeps_the_precision_where_there_is_no_target() -> None:
     context = make_context(batch=make_batch(target=False))
-    drawn = Several((NetOutput(), Samples(2)))(context)
+    drawn = Combined((NetOutput(), Samples(2)))(context)
     assert drawn.y.dtype == torch.float64
     assert torch.equal(drawn.y[0], NetOutput()(context).y[0])
 
 
 def test_what_several_says_of_itself() -> None:
-    mixed = Several((NetOutput(), Samples(2), Target()))
+    mixed = Combined((NetOutput(), Samples(2), Target()))
     assert mixed.provides == frozenset()
     assert mixed.nets == {"task"}
     assert mixed.needs == {"target"}
-    assert Several((Samples(2), Samples(3))).provides == frozenset()  # no log q of a mixture
-    paths = Several((NetOutput(), Perturbed(2)))
+    assert Combined((Samples(2), Samples(3))).provides == frozenset()  # no log q of a mixture
+    paths = Combined((NetOutput(), Perturbed(2)))
     assert paths.provides == {"path"}
     assert not paths.needs
 
@@ -254,8 +254,8 @@ class Faulty:
         self.provides = frozenset({"log_q"} if fault == "log_q" else {"path"})
         self.nets = frozenset() if fault == "nets" else frozenset({"task"})
 
-    def __call__(self, context, *, keep_path=False):
-        drawn = NetOutput()(context, keep_path=keep_path)
+    def __call__(self, context, *, keep_graph=False):
+        drawn = NetOutput()(context, keep_graph=keep_graph)
         y, log_q = drawn.y, None
         if self.fault == "outside":
             y = y + 1
@@ -297,7 +297,7 @@ def test_contract_finds_faults(fault, message) -> None:
 @pytest.mark.parametrize("proposal", [NetOutput(), Perturbed(3)], ids=str)
 def test_a_kept_path_has_the_nets_gradient(proposal) -> None:
     context = make_context(training=["task"])
-    y = proposal(context, keep_path=True).y
+    y = proposal(context, keep_graph=True).y
     parameters = list(context.nets["task"].parameters())
     found = torch.autograd.grad(y[0].sum(), parameters, retain_graph=True)
     direct = torch.sigmoid(context.nets["task"](context.batch.x)).sum()
@@ -310,11 +310,11 @@ def test_a_kept_path_has_the_nets_gradient(proposal) -> None:
 @pytest.mark.parametrize("proposal", [NetOutput(), Perturbed(3)], ids=str)
 def test_no_path_to_a_frozen_net(proposal) -> None:
     context = make_context(training=["energy"])
-    assert not proposal(context, keep_path=True).y.requires_grad
+    assert not proposal(context, keep_graph=True).y.requires_grad
 
 
 def test_samples_never_have_a_path() -> None:
-    drawn = Samples(3)(make_context(training=["task"]), keep_path=True)
+    drawn = Samples(3)(make_context(training=["task"]), keep_graph=True)
     assert not drawn.y.requires_grad
     assert not drawn.log_q.requires_grad
     assert not drawn.log_q_target.requires_grad
@@ -332,7 +332,7 @@ def test_samples_never_have_a_path() -> None:
         (lambda: Perturbed(3, std=-1.0), "std must be at least 0, got -1.0"),
         (lambda: Perturbed(3, std=math.nan), "std must be at least 0, got nan"),
         (lambda: Random(0), "k must be at least 1, got 0"),
-        (lambda: Several(()), "name at least one source of candidates"),
+        (lambda: Combined(()), "name at least one source of candidates"),
     ],
 )
 def test_settings_that_cannot_work(build, message) -> None:

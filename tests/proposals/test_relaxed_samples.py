@@ -80,7 +80,7 @@ def test_the_gradient_is_the_relaxed_samples(space) -> None:
     found = []
     for straight_through in (True, False):
         context = context_of(space, training=True)
-        y = RelaxedSamples(5, 0.7, straight_through)(context, keep_path=True).y
+        y = RelaxedSamples(5, 0.7, straight_through)(context, keep_graph=True).y
         assert y.requires_grad
         weights = torch.randn(y.shape, generator=torch.Generator().manual_seed(3)).double()
         parameters = list(context.nets["task"].parameters())
@@ -97,7 +97,7 @@ def test_log_q_is_constant_unless_asked(straight_through) -> None:
     for path_through_log_q in (False, True):
         context = context_of(Binary(), training=True)
         proposal = RelaxedSamples(5, 0.7, straight_through, path_through_log_q)
-        drawn = proposal(context, keep_path=True)
+        drawn = proposal(context, keep_graph=True)
         assert drawn.y.requires_grad
         assert drawn.log_q.requires_grad == path_through_log_q
         assert drawn.log_q_target.requires_grad == path_through_log_q

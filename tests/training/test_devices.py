@@ -184,12 +184,12 @@ def test_a_run_can_go_on_on_another_device(device, tmp_path) -> None:
 def test_a_nets_stream_leaves_the_devices_generator_alone(device) -> None:
     streams = Streams(0, ["a", "b"], device)
     like = torch.zeros(9, device=device)
-    with streams.of("a"):
+    with streams.use("a"):
         first = torch.rand_like(like)
     outside = torch.get_device_module(device).get_rng_state(device)
-    with streams.of("b"):
+    with streams.use("b"):
         other = torch.rand_like(like)
-    with streams.of("a"):
+    with streams.use("a"):
         second = torch.rand_like(like)
     assert torch.equal(outside, torch.get_device_module(device).get_rng_state(device))
     assert not torch.equal(first, other)

@@ -54,7 +54,7 @@ def test_the_numbers_are_those_of_the_batch() -> None:
     source = data(20)
     context = Context(nets, source.batch(torch.arange(20)), Binary())
     f, a = (torch.sigmoid(nets[name](context.batch.x)) for name in ("augmented", "task"))
-    with context.focused(["energy"]):
+    with context.updating(["energy"]):
         e_target, e_f, e_a = context.energy(torch.stack([context.target, f, a]).detach())
     delta = 2.0 * (f - context.target).abs().sum(-1).detach()
     hinge = (delta - e_f + e_target).clamp_min(0).mean()

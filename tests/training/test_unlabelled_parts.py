@@ -181,7 +181,7 @@ def test_the_implicit_gradient_counts_both_batches(curvature) -> None:
 
     live = context()
     with live.focused(["energy"]):
-        primary = objective(live, keep_path=True).mean()
+        primary = objective(live, keep_graph=True).mean()
     b = torch.cat([g.flatten() for g in torch.autograd.grad(primary, theta, retain_graph=True)])
     explicit = torch.autograd.grad(primary, phi, retain_graph=True, allow_unused=True)
     with live.focused(["task"], attached=["energy"]):

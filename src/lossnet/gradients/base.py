@@ -31,10 +31,10 @@ class Gradient:
 class GradientRule(Protocol):
     """How an update's gradient is found.
 
-    ``keeps_path`` tells objectives whether candidates stay attached to the nets they come from.
+    ``keeps_graph`` tells objectives whether candidates stay attached to the nets they come from.
     """
 
-    keeps_path: ClassVar[bool]
+    keeps_graph: ClassVar[bool]
 
     @property
     def nets(self) -> frozenset[str]:

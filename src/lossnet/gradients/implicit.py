@@ -48,7 +48,7 @@ class Implicit:
     curvature: Curvature = "gauss-newton"
     product: Product = "double-backward"
     net: str = "task"
-    keeps_path: ClassVar[bool] = True
+    keeps_graph: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.curvature not in get_args(Curvature):
@@ -86,8 +86,8 @@ class Implicit:
                 f"Implicit must know what {self.net!r} is trained on: give inner=, its objective"
             )
         # The loss counts the inner net's answer, so a part of it may depend on that net alone.
-        objective.check(keep_path=True, trains=(*trains, self.net))
-        self.inner.check(keep_path=False, trains=(self.net,))
+        objective.check(keep_graph=True, trains=(*trains, self.net))
+        self.inner.check(keep_graph=False, trains=(self.net,))
         if self.net not in objective.nets:
             raise SettingError(
                 f"the implicit gradient asks how the candidates change with {self.net!r}, and "
@@ -113,21 +113,21 @@ class Implicit:
         def auxiliary() -> Tensor:
             if self.product == "finite-differences" and self.curvature == "hessian":
                 context.replay(self.net)  # the parameters have moved, the masks must not
-            with context.focused([self.net], attached=trains):
+            with context.updating([self.net], attached=trains):
                 return trained_on(context).mean()
 
         def outputs() -> tuple[list[Tensor], Tensor, Tensor]:
             passes = [context]
             if trained_on.needs >= UNLABELLED:
-                passes.append(context.of("unlabelled"))
+                passes.append(context.for_rows("unlabelled"))
             convex = trained_on.convex_part
             assert convex is not None  # checked when built
             z = [one.logits(self.net) for one in passes]
             return z, convex(context).mean(), auxiliary()
 
-        with context.focused(trains):
-            primary = objective(context, keep_path=True).mean()
-        with context.unnoted():
+        with context.updating(trains):
+            primary = objective(context, keep_graph=True).mean()
+        with context.without_reports():
             found = hypergradient(
                 primary,
                 auxiliary,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Direct:
     """The loss's own gradient; candidates count as constants."""
 
-    keeps_path: ClassVar[bool] = False
+    keeps_graph: ClassVar[bool] = False
     nets: ClassVar[frozenset[str]] = frozenset()
 
     def through(self, inner: Objective) -> Self:
@@ -28,7 +28,7 @@ class Direct:
         return self
 
     def check(self, objective: Objective, trains: Sequence[str]) -> None:
-        objective.check(keep_path=self.keeps_path, trains=trains)
+        objective.check(keep_graph=self.keeps_graph, trains=trains)
 
     def __call__(
         self,
@@ -37,8 +37,8 @@ class Direct:
         trains: Sequence[str],
         parameters: Sequence[Tensor],
     ) -> Gradient:
-        with context.focused(trains):
-            loss = objective(context, keep_path=self.keeps_path).mean()
+        with context.updating(trains):
+            loss = objective(context, keep_graph=self.keeps_graph).mean()
         return Gradient(loss.detach(), torch.autograd.grad(loss, parameters, allow_unused=True))
 
 
@@ -46,4 +46,4 @@ class Direct:
 class Unrolled(Direct):
     """The gradient through the candidates as well, every inference step included."""
 
-    keeps_path: ClassVar[bool] = True
+    keeps_graph: ClassVar[bool] = True

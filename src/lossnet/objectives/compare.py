@@ -69,11 +69,11 @@ class Compare:
         return (self.proposal,)
 
     @property
-    def raises_cost(self) -> frozenset[str]:
+    def cost_augmented(self) -> frozenset[str]:
         """None: it trains an energy."""
         return frozenset()
 
-    def check(self, *, keep_path: bool, trains: Sequence[str]) -> None:
+    def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         """Raise where the proposal cannot give what the contrast or the gradient asks for."""
         proposal, contrast = type(self.proposal).__name__, type(self.contrast).__name__
         if "log_q" in self.contrast.requires - self.proposal.provides:
@@ -86,32 +86,32 @@ class Compare:
             raise SettingError(
                 f"{what} is of a whole output, and local=True compares positions; take local=False"
             )
-        keep_path = keep_path and self.path != "none"
-        if keep_path:
+        keep_graph = keep_graph and self.path != "none"
+        if keep_graph:
             check_path(self.proposal, "gradient=Direct()")
-        if keep_path and self.path == "cost" and "cost" not in self.contrast.requires:
+        if keep_graph and self.path == "cost" and "cost" not in self.contrast.requires:
             raise SettingError(
                 f"the path to the candidates' net leads through their cost, which {contrast} does "
                 "not count; give the cost a weight (margin, scale), or take path='all'"
             )
-        if self.energy not in trains and not (keep_path and self.proposal.nets & set(trains)):
+        if self.energy not in trains and not (keep_graph and self.proposal.nets & set(trains)):
             raise SettingError(
                 f"an update of {names(trains)} compares energies of {self.energy!r}, so nothing "
                 f"it trains enters the loss; train {self.energy!r} instead"
             )
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Tensor:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
         """The loss of each example, ``(B,)``."""
-        drawn = self.drawn(context, keep_path)
+        drawn = self.drawn(context, keep_graph)
         y = self.compared(drawn)
         if "target" not in self.contrast.requires:
             return self.loss(context, drawn, self.energies(context, y))
         e = self.energies(context, sparse.prepend(context.target, y))
         return self.loss(context, drawn, e[1:], e[0])
 
-    def drawn(self, context: Context, keep_path: bool) -> Candidates:
+    def drawn(self, context: Context, keep_graph: bool) -> Candidates:
         """The candidates, with a path to their net where it is asked for and has a use."""
-        return self.proposal(context, keep_path=keep_path and self.path != "none")
+        return self.proposal(context, keep_graph=keep_graph and self.path != "none")
 
     def compared(self, drawn: Candidates) -> Tensor:
         """The candidates whose energies are compared, ``(K, B, *S)``."""

@@ -102,27 +102,27 @@ class Compound:
         return tuple(p for part in self._counted for p in part.objective.proposals)
 
     @property
-    def raises_cost(self) -> frozenset[str]:
+    def cost_augmented(self) -> frozenset[str]:
         """Nets that it drives away from the truth: cost-augmented ones, unfit to predict."""
-        return frozenset().union(*(part.objective.raises_cost for part in self._counted))
+        return frozenset().union(*(part.objective.cost_augmented for part in self._counted))
 
-    def check(self, *, keep_path: bool, trains: Sequence[str]) -> None:
+    def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         """Raise where a part cannot be minimised by training these nets."""
         for part in self._counted:
-            part.objective.check(keep_path=keep_path, trains=trains)
+            part.objective.check(keep_graph=keep_graph, trains=trains)
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Tensor:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
         """The loss of each example, ``(B,)``."""
         total: Tensor | None = None
-        for part, value in zip(self._counted, self._losses(context, keep_path), strict=True):
-            context.note(part.name, value)
+        for part, value in zip(self._counted, self._losses(context, keep_graph), strict=True):
+            context.report(part.name, value)
             value = value.mean() if part.rows == "unlabelled" else value
             value = value if part.weight == 1 else part.weight * value
             total = value if total is None else total + value
         assert total is not None
         return total
 
-    def _losses(self, context: Context, keep_path: bool) -> list[Tensor]:
+    def _losses(self, context: Context, keep_graph: bool) -> list[Tensor]:
         objectives = [part.objective for part in self._counted]
         alike = [one for one in objectives if isinstance(one, Compare)]
         together = (
@@ -132,15 +132,16 @@ class Compound:
             and all("target" in one.contrast.requires for one in alike)
         )
         if together:
-            return _compare_together(alike, context, keep_path)
+            return _compare_together(alike, context, keep_graph)
         return [
-            part.objective(context.of(part.rows), keep_path=keep_path) for part in self._counted
+            part.objective(context.for_rows(part.rows), keep_graph=keep_graph)
+            for part in self._counted
         ]
 
 
-def _compare_together(parts: list[Compare], context: Context, keep_path: bool) -> list[Tensor]:
+def _compare_together(parts: list[Compare], context: Context, keep_graph: bool) -> list[Tensor]:
     """The losses of several comparisons with the truth, all energies found in one pass."""
-    drawn = [part.drawn(context, keep_path) for part in parts]
+    drawn = [part.drawn(context, keep_graph) for part in parts]
     dtype = context.target.dtype
     dense = [sparse.dense(p.compared(d), dtype) for p, d in zip(parts, drawn, strict=True)]
     e = parts[0].energies(context, torch.cat([context.target.unsqueeze(0), *dense]))

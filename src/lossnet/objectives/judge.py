@@ -45,9 +45,9 @@ class Judge:
         return (self.prediction,)
 
     @property
-    def raises_cost(self) -> frozenset[str]:
+    def cost_augmented(self) -> frozenset[str]:
         """Nets that it drives away from the truth: cost-augmented ones, unfit to predict."""
-        raised = any(t.term.raises_cost for t in self._counted)
+        raised = any(t.term.cost_augmented for t in self._counted)
         return self.prediction.nets if raised else frozenset()
 
     @property
@@ -60,28 +60,28 @@ class Judge:
     def _counted(self) -> list[Weighted]:
         return [weighted for weighted in self.terms if weighted.weight]
 
-    def check(self, *, keep_path: bool, trains: Sequence[str]) -> None:
+    def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         """Raise where no gradient could reach the net that is trained."""
         if not self._counted:
             raise SettingError("every term has weight 0, so there is nothing to minimise")
-        if keep_path:
+        if keep_graph:
             check_path(self.prediction, "judge a NetOutput")
-        if keep_path and not self.nets & set(trains):
+        if keep_graph and not self.nets & set(trains):
             raise SettingError(
                 f"an update of {names(trains)} judges a prediction that does not run it; train "
                 f"one of: {', '.join(sorted(self.nets))}"
             )
         direct = isinstance(self.prediction, NetOutput) and self.prediction.net in trains
-        if not direct and not keep_path:
+        if not direct and not keep_graph:
             raise SettingError(
                 f"an update of {names(trains)} judges a prediction of "
                 f"{type(self.prediction).__name__}, through which only gradient=Unrolled() "
                 "reaches it"
             )
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Tensor:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
         """The loss of each example, ``(B,)``."""
-        prediction = self.prediction(context, keep_path=True)
+        prediction = self.prediction(context, keep_graph=True)
         total: Tensor | None = None
         for weighted in self._counted:
             value = weighted.term(context, prediction)

@@ -40,11 +40,11 @@ class Likelihood:
         return ()
 
     @property
-    def raises_cost(self) -> frozenset[str]:
+    def cost_augmented(self) -> frozenset[str]:
         """None: it trains an energy."""
         return frozenset()
 
-    def check(self, *, keep_path: bool, trains: Sequence[str]) -> None:
+    def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         """Raise where the energy is not what is trained."""
         if self.energy not in trains:
             raise SettingError(
@@ -52,7 +52,7 @@ class Likelihood:
                 f"{self.energy!r} instead"
             )
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Tensor:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
         """The loss of each example, ``(B,)``."""
         energy = context.nets[self.energy]
         if not hasattr(energy, "log_partition"):

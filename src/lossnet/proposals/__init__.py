@@ -1,16 +1,17 @@
 """Proposals: where candidate outputs come from, in training and in prediction."""
 
 from lossnet.proposals.correlated import CorrelatedSamples
-from lossnet.proposals.exact import Minimiser
 from lossnet.proposals.gbi import GBI
+from lossnet.proposals.minimiser import Minimiser
 from lossnet.proposals.net import NetOutput, Perturbed, Samples
-from lossnet.proposals.plain import Exact, Random, Several, Target, Zeros
+from lossnet.proposals.plain import Combined, Exact, Random, Target, Zeros
 from lossnet.proposals.proposal import Candidates, Proposal
 from lossnet.proposals.relaxed import RelaxedSamples
 
 __all__ = [
     "GBI",
     "Candidates",
+    "Combined",
     "CorrelatedSamples",
     "Exact",
     "Minimiser",
@@ -20,7 +21,6 @@ __all__ = [
     "Random",
     "RelaxedSamples",
     "Samples",
-    "Several",
     "Target",
     "Zeros",
 ]

@@ -48,7 +48,7 @@ class CorrelatedSamples:
     def nets(self) -> frozenset[str]:
         return frozenset({self.net})
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         logits, coupled = context.logits(self.net).detach(), context.space.coupled
         check_planes(logits, coupled, self.net, "correlated samples", "take Samples")
         like = logits[:1] if context.shared_noise else logits

@@ -89,13 +89,13 @@ class GBI:
     def needs(self) -> frozenset[str]:
         return self.start.needs | (NOTHING if self.cost is None else needs_of(self.cost))
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
-        if keep_path and self.adam:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
+        if keep_graph and self.adam:
             raise SettingError("Adam's steps cannot be unrolled; give adam=False")
-        start = self.start(context, keep_path=keep_path)
+        start = self.start(context, keep_graph=keep_graph)
         h = context.encoded(self.energy)
         with torch.enable_grad():
-            if keep_path:
+            if keep_graph:
                 return self._unroll(context, start, h)
             *_, point = self._descend(context, start, _detached(h))
             return self._result(context, point.detach())

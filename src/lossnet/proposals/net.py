@@ -27,9 +27,9 @@ class NetOutput:
     def nets(self) -> frozenset[str]:
         return frozenset({self.net})
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         logits = context.logits(self.net).unsqueeze(0)
-        logits = logits if keep_path else logits.detach()
+        logits = logits if keep_graph else logits.detach()
         return Candidates(context.space.relax(logits), logits=logits)
 
 
@@ -62,7 +62,7 @@ class Samples:
     def nets(self) -> frozenset[str]:
         return frozenset({self.net})
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         space, mask = context.space, context.batch.mask
         logits = context.logits(self.net).detach() / self.temperature
         if context.shared_noise:
@@ -109,9 +109,9 @@ class Perturbed:
     def nets(self) -> frozenset[str]:
         return frozenset({self.net})
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         clean = context.logits(self.net)
-        clean = clean if keep_path else clean.detach()
+        clean = clean if keep_graph else clean.detach()
         coupled = context.space.coupled
         if self.radius:
             check_planes(clean, coupled, self.net, "smooth perturbations", "take radius=0")

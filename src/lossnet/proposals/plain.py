@@ -22,7 +22,7 @@ class Target:
     nets = NOTHING
     needs = TARGET
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         return Candidates(context.target.unsqueeze(0))
 
 
@@ -39,7 +39,7 @@ class Exact:
     nets = NOTHING
     needs = TARGET
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         target = context.target
         states = context.space.enumerate(tuple(target.shape[1:])).to(target.device)
         y = states.unsqueeze(1).expand(-1, *target.shape)
@@ -67,7 +67,7 @@ class Zeros:
     def nets(self) -> frozenset[str]:
         return frozenset({self.energy})
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         zeros = torch.zeros_like(_shaped_like_output(context, self.energy))
         return Candidates(context.space.project(zeros).unsqueeze(0))
 
@@ -89,7 +89,7 @@ class Random:
     def nets(self) -> frozenset[str]:
         return frozenset({self.energy})
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         like = _shaped_like_output(context, self.energy)
         if not context.shared_noise:
             return Candidates(context.space.random(like, self.k, context.generator))
@@ -110,7 +110,7 @@ def _shaped_like_output(context: Context, name: str) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Several:
+class Combined:
     """The candidates of several proposals together, for contrasts that need no log q."""
 
     parts: tuple[Proposal, ...]
@@ -132,7 +132,7 @@ class Several:
     def needs(self) -> frozenset[str]:
         return frozenset().union(*(part.needs for part in self.parts))
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
-        drawn = [part(context, keep_path=keep_path).y for part in self.parts]
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
+        drawn = [part(context, keep_graph=keep_graph).y for part in self.parts]
         dtype = next((y.dtype for y in drawn if y.is_floating_point()), torch.get_default_dtype())
         return Candidates(torch.cat([sparse.dense(y, dtype) for y in drawn]))

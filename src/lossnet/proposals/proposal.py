@@ -45,6 +45,6 @@ class Proposal(Protocol):
     @property
     def needs(self) -> frozenset[str]: ...
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
-        """Candidates for the context's batch; detached from the nets unless ``keep_path``."""
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
+        """Candidates for the context's batch; detached from the nets unless ``keep_graph``."""
         ...

@@ -52,15 +52,15 @@ class RelaxedSamples:
     def nets(self) -> frozenset[str]:
         return frozenset({self.net})
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         space, mask, target = context.space, context.batch.mask, context.batch.target
         logits = context.logits(self.net)
-        logits = logits if keep_path else logits.detach()
+        logits = logits if keep_graph else logits.detach()
         noisy = logits + sampling_noise(context.uniform(self.k, logits), space.coupled)
         y = space.relax(noisy / self.temperature)
         if self.straight_through:
             rounded = space.decode(y).to(y.dtype)
-            y = rounded + (y - y.detach()) if keep_path else rounded
+            y = rounded + (y - y.detach()) if keep_graph else rounded
         if not self.path_through_log_q:
             logits = logits.detach()
         return Candidates(

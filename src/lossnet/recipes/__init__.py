@@ -8,7 +8,7 @@ from typing import Any
 
 from lossnet.errors import unknown
 from lossnet.method import Method
-from lossnet.parameters import listed, take_all
+from lossnet.parameters import convert_all, listed
 from lossnet.recipes.alen import aen, alen
 from lossnet.recipes.chains import crf, ssvm
 from lossnet.recipes.cross_entropy import cross_entropy, task_ranking
@@ -58,7 +58,7 @@ def parameters(name: str, *overrides: Mapping[str, Any] | None) -> dict[str, Any
     """
     hints, found = dict(_hints(name)), defaults(name)
     for given in overrides:
-        found |= take_all(name, hints, found, given or {})
+        found |= convert_all(name, hints, found, given or {})
     return found
 
 

@@ -18,7 +18,7 @@ from lossnet.contrasts import LeastSquares
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Judge
 from lossnet.parameters import Count, Weight
-from lossnet.proposals import GBI, NetOutput, Perturbed, Proposal, Several, Target
+from lossnet.proposals import GBI, Combined, NetOutput, Perturbed, Proposal, Target
 from lossnet.recipes.parts import energy_update
 from lossnet.terms import CrossEntropy, EnergyTerm, Weighted
 
@@ -51,7 +51,7 @@ def alen(
     start: Proposal = Perturbed(2, noise, radius) if noise else NetOutput()
     candidates = (Target(), NetOutput(), replace(inference, start=start))
     contrast = LeastSquares((1.0, output_weight) + (refined_weight,) * (2 if noise else 1))
-    energy = energy_update(energy_optimiser, contrast, Several(candidates), cost=cost, local=local)
+    energy = energy_update(energy_optimiser, contrast, Combined(candidates), cost=cost, local=local)
     value = Weighted(energy_weight, EnergyTerm(contrast, local=local))
     task = _task_update(task_optimiser, value, xent_weight)
     refined = replace(inference, steps=predict_steps, start=NetOutput())
@@ -73,7 +73,7 @@ def aen(
 
     Paper 004, Eq. 6 without its third term (6c).
     """
-    contrast, candidates = LeastSquares((1.0, output_weight)), Several((Target(), NetOutput()))
+    contrast, candidates = LeastSquares((1.0, output_weight)), Combined((Target(), NetOutput()))
     energy = energy_update(energy_optimiser, contrast, candidates, cost=cost, local=local)
     value = Weighted(energy_weight, EnergyTerm(contrast, local=local))
     task = _task_update(task_optimiser, value, xent_weight)

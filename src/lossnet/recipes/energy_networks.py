@@ -15,7 +15,7 @@ from lossnet.gradients import Unrolled
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Judge
 from lossnet.parameters import Count, Weight
-from lossnet.proposals import GBI, NetOutput, Random, Samples, Several, Target
+from lossnet.proposals import GBI, Combined, NetOutput, Random, Samples, Target
 from lossnet.recipes.parts import energy_update, pretrain
 from lossnet.terms import CrossEntropy, Weighted
 
@@ -82,7 +82,7 @@ def dvn(
 def dvn_phase(optimiser: Optimiser, inference: GBI, predict: GBI, cost: str) -> Phase:
     """The energy on what inference finds, on what fools it most, and on the truth."""
     adversarial = replace(inference, cost=get_cost(cost), contrast=Regression())
-    candidates = Several((inference, adversarial, Target()))
+    candidates = Combined((inference, adversarial, Target()))
     update = energy_update(optimiser, Regression(), candidates, cost=cost)
     return Phase((update,), predict=predict, name="dvn")
 

@@ -45,7 +45,7 @@ def infnet(
     delta = get_cost(cost) if loss == "margin" else None
     energy = _energy_update(energy_optimiser, _hinge(net, delta, margin))
     follow = _follow(net, Violation(delta, margin, truncate), energy_weight, xent_weight)
-    nets = Update(net, follow, steps=net_steps, optimiser=task_optimiser, watch=True)
+    nets = Update(net, follow, steps=net_steps, optimiser=task_optimiser, record_gradient_norm=True)
     joint = Phase((energy, nets), predict=NetOutput(net), name="infnet")
     if loss == "perceptron":
         return Method("infnet", (joint,))
@@ -83,7 +83,9 @@ def infnet_plus(
     test_time = _follow("task", lowest, energy_weight * perceptron_weight, xent_weight)
     both = Part("loss of augmented", 1.0, augmented), Part("loss of task", 1.0, test_time)
     named = ("task", "augmented")
-    nets = Update(named, Compound(both), steps=net_steps, optimiser=task_optimiser, watch=True)
+    nets = Update(
+        named, Compound(both), steps=net_steps, optimiser=task_optimiser, record_gradient_norm=True
+    )
     kinds = {"shared": SharedHead, "stacked": Stacked}
     derived = {"augmented": Derivation(kinds[sharing])} if sharing in kinds else {}
     return Method("infnet-plus", (Phase((energy, nets), name="infnet-plus"),), derived=derived)
@@ -103,4 +105,4 @@ def _follow(net: str, violation: Violation, energy_weight: float, xent_weight: f
 
 
 def _energy_update(optimiser: Optimiser, *parts: Part) -> Update:
-    return Update("energy", Compound(parts), optimiser=optimiser, watch=True)
+    return Update("energy", Compound(parts), optimiser=optimiser, record_gradient_norm=True)

@@ -23,7 +23,7 @@ from lossnet.gradients import Direct, Implicit, Neumann
 from lossnet.method import Method, Optimiser, Update
 from lossnet.objectives import Compare, Compound, Judge, Part
 from lossnet.parameters import Count, Weight
-from lossnet.proposals import Perturbed, Proposal, Samples, Several
+from lossnet.proposals import Combined, Perturbed, Proposal, Samples
 from lossnet.recipes.parts import energy_update, task_update, together, with_unlabelled
 from lossnet.terms import CostTerm, EnergyTerm, NegativeEntropy, Weighted
 
@@ -89,7 +89,7 @@ def implicit_reward(
         task_optimiser, energy_weight, xent_weight, entropy_weight, unlabelled_weight
     )
     candidates = _candidates(samples, temperature, std)
-    outcome = outcome_weight if gradient.keeps_path else 0.0
+    outcome = outcome_weight if gradient.keeps_graph else 0.0
     labelled = _primary("labelled", get_cost(cost), candidates, 1.0, outcome)
     rewarded = _primary("unlabelled", ByReward(), candidates, unlabelled_weight, outcome)
     rule = gradient.through(task.objective)
@@ -99,7 +99,7 @@ def implicit_reward(
 
 
 def _candidates(samples: int, temperature: float, std: float) -> Proposal:
-    return Several((Perturbed(samples + 1, std), Samples(samples, temperature=temperature)))
+    return Combined((Perturbed(samples + 1, std), Samples(samples, temperature=temperature)))
 
 
 def _task_update(

@@ -14,8 +14,6 @@ from torch import Tensor, nn
 from lossnet.checks import (
     check_device,
     check_int,
-    check_method,
-    check_params,
     check_share,
 )
 from lossnet.method import Method
@@ -24,7 +22,7 @@ from lossnet.parameters import plain, with_value
 from lossnet.proposals import GBI, NetOutput, Proposal
 from lossnet.recipes import build, parameters
 from lossnet.spaces import Space
-from lossnet.tasks.method_checks import check_needs, refinement
+from lossnet.tasks.method_checks import check_method, check_needs, check_params, refinement
 from lossnet.tasks.networks import build_nets, check_memory, try_net
 from lossnet.tasks.parts import cut_rows
 from lossnet.training import Arrays, Source, predict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from lossnet.checks import check_choice
@@ -17,6 +18,23 @@ REFINEMENTS: dict[str, Proposal] = {
     "samples": GBI(20, 0.05, start=Samples(10)),
     "random": GBI(20, 0.1, start=Random(3)),
 }
+
+
+def check_params(params: Any) -> None:
+    """Raise unless these can be a method's parameters."""
+    if params is not None and not isinstance(params, Mapping):
+        raise SettingError(
+            f"method_params must be a dict of the method's parameters or None, got {params!r}"
+        )
+
+
+def check_method(method: Any, params: Any) -> None:
+    """Raise unless this is a method's name with its parameters, or a :class:`Method`."""
+    check_params(params)
+    if not isinstance(method, str | Method):
+        raise SettingError(f"method must be a method's name or a lossnet.Method, got {method!r}")
+    if params and isinstance(method, Method):
+        raise SettingError("method_params go with a method's name, not with a Method")
 
 
 def check_needs(method: Method, provides: frozenset[str], estimator: type) -> None:

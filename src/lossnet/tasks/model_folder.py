@@ -21,6 +21,7 @@ from typing import Any
 import lossnet
 from lossnet.errors import DataError
 from lossnet.files import atomic_write, read_json, remove_leftovers, write_json
+from lossnet.files import check_form as check_form  # for the task folders
 
 CONFIG, CHECKPOINT = "config.json", "checkpoint.safetensors"
 DATA, METRICS = "data.json", "metrics.json"
@@ -163,32 +164,6 @@ def entry_of(config: Mapping[str, Any], key: str, kind: type, folder: str | Path
             f"{Path(folder) / CONFIG} is damaged: {key} is {found}, expected {kind.__name__}"
         )
     return value
-
-
-def check_form(value: Any, form: Any, where: str) -> None:
-    """Raise unless JSON has this form.
-
-    A form is a type (float takes integers too, object anything), None, ``[form]``, ``{"key":
-    form}``, ``{str: form}`` for any keys, or a tuple of alternatives.
-
-    >>> check_form({"tags": ["O"]}, {"tags": [str]}, "labels.json")
-    """
-    if not _conforms(value, form):
-        raise DataError(f"{where} is damaged: {reprlib.repr(value)} is not of the expected form")
-
-
-def _conforms(value: Any, form: Any) -> bool:
-    if isinstance(form, tuple):
-        return any(_conforms(value, one) for one in form)
-    if isinstance(form, list):
-        return isinstance(value, list) and all(_conforms(item, form[0]) for item in value)
-    if isinstance(form, dict) and isinstance(value, dict):
-        if str in form:
-            return all(_conforms(item, form[str]) for item in value.values())
-        return all(key in value and _conforms(value[key], of) for key, of in form.items())
-    if form is float:
-        return type(value) in (int, float)
-    return value is None if form is None else form is object or type(value) is form
 
 
 def json_bytes(value: Any) -> bytes:

@@ -124,7 +124,7 @@ def check_proposal(
     - it runs no net but those it names, and no target where it says so;
     - log q comes where ``provides`` says, ``(K, B)`` and for the target ``(B,)``, and nowhere
       else;
-    - candidates are detached; with ``keep_path`` gradients reach a trained net where
+    - candidates are detached; with ``keep_graph`` gradients reach a trained net where
       ``provides`` says.
 
     Args:
@@ -139,12 +139,12 @@ def check_proposal(
     assert set(named) == set(proposal.nets), f"give the nets {sorted(proposal.nets)}"
 
     def propose(
-        batch: Batch = batch, training: frozenset[str] = frozenset(), keep_path: bool = False
+        batch: Batch = batch, training: frozenset[str] = frozenset(), keep_graph: bool = False
     ) -> Candidates:
         generator = torch.Generator().manual_seed(seed)
         context = Context(named, batch, space, generator=generator, training=training)
-        with context.focused(training):
-            return proposal(context, keep_path=keep_path)
+        with context.updating(training):
+            return proposal(context, keep_graph=keep_graph)
 
     outside = torch.get_rng_state()
     drawn = propose()
@@ -154,7 +154,7 @@ def check_proposal(
     assert y.shape == (k, *batch.target.shape), f"candidates are {tuple(y.shape)}"
     _same(space.project(y), y, "a candidate is no output of the space", atol=1e-5)
     _same(dense(propose().y, y.dtype), y, "the same seed gives other candidates")
-    assert not drawn.y.requires_grad, "candidates are attached to a net without keep_path"
+    assert not drawn.y.requires_grad, "candidates are attached to a net without keep_graph"
     if "target" not in proposal.needs:
         propose(Batch(batch.x, None, batch.mask))
 
@@ -167,7 +167,7 @@ def check_proposal(
         assert drawn.log_q is None, "gives log_q and does not say so in provides"
 
     if "path" in proposal.provides:
-        kept = propose(training=frozenset(named), keep_path=True).y
+        kept = propose(training=frozenset(named), keep_graph=True).y
         assert kept.requires_grad, "provides a path and keeps none"
         parameters = [p for net in named.values() for p in net.parameters()]
         gradients = torch.autograd.grad(kept.sum(), parameters, allow_unused=True)

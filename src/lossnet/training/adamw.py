@@ -76,7 +76,7 @@ class AdamW:
             own.clear()
             for key, value in state["slots"].get(number, {}).items():
                 value = value.detach().to(parameter.device, copy=True)
-                own[key] = value if key == "step" else laid_out(value, parameter)
+                own[key] = value if key == "step" else match_layout(value, parameter)
 
 
 def _start(parameter: Tensor, slots: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -86,7 +86,7 @@ def _start(parameter: Tensor, slots: dict[str, Tensor]) -> dict[str, Tensor]:
     return slots
 
 
-def laid_out(values: Tensor, like: Tensor) -> Tensor:
+def match_layout(values: Tensor, like: Tensor) -> Tensor:
     """A weight's gradient, or a slot of its optimiser, in the weight's memory layout.
 
     Fused AdamW goes through all of them as they lie in memory: of a channels-last weight and a

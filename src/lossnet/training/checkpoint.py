@@ -17,8 +17,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from lossnet.errors import DataError, TrainingError
-from lossnet.files import atomic_write
-from lossnet.tasks.model_folder import check_form
+from lossnet.files import atomic_write, check_form
 from lossnet.training.loop import Trainer
 
 _STATE = {
@@ -72,7 +71,7 @@ def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, A
     """Write the trainer's whole state to ``path``, whole or not at all."""
     tensors: dict[str, Tensor] = {
         "random/order": trainer.order.get_state(),
-        "random/order beside": trainer.order_beside.get_state(),
+        "random/order beside": trainer.order_unlabelled.get_state(),
         "random/proposals": trainer.generator.get_state(),
     }
     for name, net in trainer.nets.items():
@@ -140,7 +139,7 @@ def _restore(trainer: Trainer, tensors: Mapping[str, Tensor], state: Mapping[str
     trainer.epochs_since_best = state["epochs_since_best"]
     trainer.history = state["history"]
     trainer.order.set_state(tensors["random/order"])
-    trainer.order_beside.set_state(tensors["random/order beside"])
+    trainer.order_unlabelled.set_state(tensors["random/order beside"])
     # Other devices have other generators: there, candidates and dropout start their streams anew.
     same_device = state["device"] == trainer.device.type
     if same_device:

@@ -63,7 +63,7 @@ class Duration:
             return
         sooner = "" if trainer.score is None else "; early stopping may end it sooner"
         epochs = f"{trainer.max_epochs} epochs"
-        text = f"{trainer.phase.name}: up to {in_words(rest)} for {epochs}, {what}"
+        text = f"{trainer.phase.name}: up to {format_duration(rest)} for {epochs}, {what}"
         # Training goes on where nobody reads what it says.
         with contextlib.suppress(OSError, ValueError):
             tqdm.write(text + sooner, file=sys.stderr)
@@ -77,10 +77,10 @@ def _batches(trainer: Trainer) -> int:
     return math.ceil(max(rows) / trainer.batch_size)
 
 
-def in_words(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A duration to one unit.
 
-    >>> [in_words(s) for s in (70, 1000, 9000, 200000)]
+    >>> [format_duration(s) for s in (70, 1000, 9000, 200000)]
     ['70 seconds', '17 minutes', '2.5 hours', '2.3 days']
     """
     if seconds < 100:

@@ -18,7 +18,7 @@ from lossnet.spaces import Space
 from lossnet.training.predict import over_batches
 from lossnet.training.source import Source
 from lossnet.training.step import build_optimiser, parameters_of, step
-from lossnet.training.threads import flushing_denormals, suitable_threads
+from lossnet.training.threads import flush_denormals, suitable_threads
 
 
 class Callback(Protocol):
@@ -119,7 +119,7 @@ class Trainer:
         """Run every phase from where training stands; return the history, a row an epoch."""
         first = self.data.batch(slice(self.batch_size))
         # Softplus energies produce denormal numbers, several times slower than others.
-        with suitable_threads(self.nets.values(), first), flushing_denormals():
+        with suitable_threads(self.nets.values(), first), flush_denormals():
             try:
                 self._run_phases()
             finally:
@@ -141,7 +141,7 @@ class Trainer:
         # Every phase sees the same order of rows: what a net is given then depends on its own
         # phase alone, and a task-net trained after a loss-net starts as one trained by itself.
         self.order = generator_on("cpu", stream_seed(self.seed, "order"))
-        self.order_beside = generator_on("cpu", stream_seed(self.seed, "order beside"))
+        self.order_unlabelled = generator_on("cpu", stream_seed(self.seed, "order beside"))
         self.epoch = 0
         self.best: float | None = None
         self.best_weights: dict[str, dict[str, Tensor]] = {}
@@ -190,12 +190,12 @@ class Trainer:
         spare = self.sources["unlabelled"]
         if not self.phase.uses_unlabelled or spare is None:
             return [(rows, None) for rows in own]
-        beside = list(spare.shuffled(self.batch_size, self.order_beside))
+        beside = list(spare.shuffled(self.batch_size, self.order_unlabelled))
         longest = max(len(own), len(beside))
         while len(own) < longest:
             own += self.data.shuffled(self.batch_size, self.order)
         while len(beside) < longest:
-            beside += spare.shuffled(self.batch_size, self.order_beside)
+            beside += spare.shuffled(self.batch_size, self.order_unlabelled)
         return list(zip(own[:longest], beside[:longest], strict=True))
 
     def _batch(self, rows: Tensor, beside: Tensor | None, number: int) -> dict[str, float]:
@@ -219,8 +219,8 @@ class Trainer:
                 measures = step(update, context, optimiser, parameters, where=where)
                 for name, value in measures.items():
                     means[name] = means.get(name, 0.0) + value / update.steps
-        notes = {name: total.item() / count for name, (total, count) in context.notes.items()}
-        return means | notes
+        reports = {name: total.item() / count for name, (total, count) in context.reports.items()}
+        return means | reports
 
     def _check_finite(self, batches: int) -> None:
         """Stop on weights that an infinite gradient of a finite loss has spoilt.

@@ -38,7 +38,7 @@ def torch_optimizer(
 
 
 @contextmanager
-def modes_kept(net: nn.Module) -> Iterator[None]:
+def restoring_modes(net: nn.Module) -> Iterator[None]:
     """Put every module of the net back into train or eval mode afterwards."""
     modes = [(module, module.training) for module in net.modules()]
     try:
@@ -49,7 +49,7 @@ def modes_kept(net: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def replayed(generator: torch.Generator) -> Iterator[None]:
+def restoring_state(generator: torch.Generator) -> Iterator[None]:
     """Put the generator back afterwards, so that the next call draws the same."""
     state = generator.get_state()
     try:

@@ -13,7 +13,7 @@ from lossnet.context import Context
 from lossnet.errors import SettingError, TrainingError
 from lossnet.gradients.solvers import SolverError
 from lossnet.method import Optimiser, Update
-from lossnet.training.adamw import AdamW, laid_out
+from lossnet.training.adamw import AdamW, match_layout
 
 
 def trainable(net: nn.Module, name: str) -> list[nn.Parameter]:
@@ -68,16 +68,16 @@ def step(
     measures = {f"loss/{update.name}": value}
     measures |= {f"{key}/{update.name}": number for key, number in found.measures.items()}
     for parameter, gradient in zip(parameters, found.values, strict=True):
-        parameter.grad = None if gradient is None else laid_out(gradient, parameter)
+        parameter.grad = None if gradient is None else match_layout(gradient, parameter)
     if reduce is not None:
         reduce(parameters)
-    if update.watch:
+    if update.record_gradient_norm:
         norm = torch.nn.utils.get_total_norm([g for g in found.values if g is not None])
         measures[f"gradient norm/{update.name}"] = norm.item()
     if update.optimiser.clip is not None:
         torch.nn.utils.clip_grad_norm_(parameters, update.optimiser.clip)
     optimiser.step()
-    context.updated(update.trained)
+    context.invalidate(update.trained)
     return measures
 
 

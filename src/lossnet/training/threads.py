@@ -42,7 +42,7 @@ def suitable_threads(nets: Iterable[nn.Module], batch: Batch) -> Iterator[None]:
 
 
 @contextmanager
-def flushing_denormals() -> Iterator[None]:
+def flush_denormals() -> Iterator[None]:
     """Count denormal numbers as 0, which is several times faster; put back how it was."""
     before = flushes_denormals()
     torch.set_flush_denormal(True)

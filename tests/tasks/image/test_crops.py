@@ -25,7 +25,7 @@ class Identity:
     nets: frozenset[str] = frozenset()
     needs = frozenset()
 
-    def __call__(self, context, *, keep_path: bool = False) -> Candidates:
+    def __call__(self, context, *, keep_graph: bool = False) -> Candidates:
         return Candidates(context.batch.x.movedim(1, -1).unsqueeze(0))
 
 

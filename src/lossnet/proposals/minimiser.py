@@ -40,7 +40,7 @@ class Minimiser:
     def nets(self) -> frozenset[str]:
         return frozenset({self.energy})
 
-    def __call__(self, context: Context, *, keep_path: bool = False) -> Candidates:
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         h = context.encoded(self.energy)
         energy = context.nets[self.energy]
         truth = context.target if self.margin else None
