@@ -107,7 +107,7 @@ REFUSED = {
     "no terms": (lambda: Update("task", Judge(())), "every term has weight 0"),
     "a negative weight": (
         lambda: Weighted(-1.0, CrossEntropy()),
-        "the weight of a term must be at least 0, got -1.0",
+        "weight must be at least 0, got -1.0",
     ),
     "a weight that is no number": (lambda: Weighted(float("nan"), Entropy()), "got nan"),
     "no steps": (lambda: task(steps=0), "steps of 'task' must be at least 1, got 0"),
@@ -118,7 +118,7 @@ REFUSED = {
         "weight_decay must be at least 0, got -1.0",
     ),
     "no norm left": (lambda: Optimiser(clip=0.0), "clip must be above 0 or None, got 0.0"),
-    "no plateau": (lambda: Optimiser(plateau=0), "plateau must be at least 1 epoch or None, got 0"),
+    "no plateau": (lambda: Optimiser(plateau=0), "plateau must be at least 1 or None, got 0"),
     "an empty phase": (lambda: Phase((), name="warm-up"), "phase 'warm-up' has no update"),
     "one net in two updates": (
         lambda: phase(task(), task(), name="both"),
@@ -167,8 +167,8 @@ REFUSED = {
     ),
     "Gauss-Newton of nothing": (
         lambda: build("implicit-ssvm", {"xent_weight": 0.0}),
-        "no term of the inner objective is convex in the logits, so there is nothing to make a "
-        "Gauss-Newton matrix of; give cross-entropy a weight, or curvature='hessian'",
+        "no term of the inner objective is convex in the logits, so it has no Gauss-Newton "
+        "matrix; give cross-entropy a weight, or take curvature='hessian'",
     ),
     "Gauss-Newton without damping": (
         lambda: build("implicit-nce", {"gradient": {"damping": 0.0}}),
@@ -176,19 +176,19 @@ REFUSED = {
     ),
     "negative damping": (
         lambda: build("implicit-dvn", {"gradient": {"damping": -1.0, "curvature": "hessian"}}),
-        "gradient: damping must be at least 0, got -1.0",
+        "gradient.damping must be at least 0, got -1.0",
     ),
     "a series without terms": (
         lambda: build("implicit-cd", {"gradient": {"solver": {"terms": 0}}}),
-        "gradient.solver: terms must be at least 1, got 0",
+        "gradient.solver.terms must be at least 1, got 0",
     ),
     "conjugate gradients of negative steps": (
         lambda: build("implicit-cd", {"gradient": {"solver": {"kind": "cg", "steps": -3}}}),
-        "gradient.solver: steps must be at least 1, got -3",
+        "gradient.solver.steps must be at least 1, got -3",
     ),
     "a descent of negative steps": (
         lambda: build("alen", {"inference": {"steps": -1}}),
-        "inference: steps must be at least 0, got -1",
+        "inference.steps must be at least 0, got -1",
     ),
     "a prediction of negative steps": (
         lambda: build("alen", {"predict_steps": -2}),
@@ -244,11 +244,11 @@ REFUSED = {
     ),
     "unknown rows": (
         lambda: phase(rows="unlabeled"),
-        "unknown kind of rows 'unlabeled': did you mean 'unlabelled'",
+        "unknown rows 'unlabeled': did you mean 'unlabelled'",
     ),
     "an update of no net": (
         lambda: Update((), XENT),
-        r"an update trains \(\); name one net or more, each once",
+        r"trains must be one net, or different ones, got \(\)",
     ),
     "one net in two updates of several": (
         lambda: phase(task(), build("infnet-plus").phases[0].updates[1], name="both"),
@@ -411,7 +411,7 @@ def test_copies_and_derived_nets_are_checked() -> None:
         Method("m", (Phase((task,), copies={"task": "nowhere"}),))
     with pytest.raises(SettingError, match="never runs 'bogus', so it would not learn"):
         Update(("task", "bogus"), xent)
-    with pytest.raises(SettingError, match="name one net or more, each once"):
+    with pytest.raises(SettingError, match="must be one net, or different ones"):
         Update(("task", "task"), xent)
     ring = {"a": Derivation(Stacked, "b"), "b": Derivation(Stacked, "a")}
     with pytest.raises(SettingError, match="which is itself derived"):

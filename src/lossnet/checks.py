@@ -16,27 +16,32 @@ from lossnet.errors import SettingError, unknown
 LARGEST = 2**31 - 1
 
 
+def _is_int(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def check_int(name: str, value: Any, *, least: int = 1) -> None:
-    """Raise unless ``value`` is a whole number, ``least`` or more."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise SettingError(f"{name} is {value!r}; give a whole number, {least} or more")
+    """Raise unless ``value`` is an integer of at least ``least``."""
+    if not _is_int(value) or value < least:
+        raise SettingError(f"{name} must be an integer of at least {least}, got {value!r}")
     if int(value) > LARGEST:
         raise SettingError(f"{name} must be at most {LARGEST:,}, got {value}")
 
 
 def check_share(name: str, value: Any, *, one: bool = False) -> None:
     """Raise unless ``value`` is a number from 0 to below 1, or with ``one`` up to 1."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not (0.0 <= value < 1.0 or (one and value == 1.0)):
-        raise SettingError(
-            f"{name} is {value!r}; give a number from 0 to {'1' if one else 'below 1'}"
-        )
+    if not _is_number(value) or not (0.0 <= value < 1.0 or (one and value == 1.0)):
+        most = "1" if one else "below 1"
+        raise SettingError(f"{name} must be a number from 0 to {most}, got {value!r}")
 
 
 def check_weight(name: str, value: Any) -> None:
-    """Raise unless ``value`` is a number, 0 or more."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0.0 <= value < float("inf"):
+    """Raise unless ``value`` is a finite number of at least 0."""
+    if not _is_number(value) or not 0.0 <= value < float("inf"):
         raise SettingError(f"{name} must be a number of at least 0, got {value!r}")
 
 
@@ -54,14 +59,12 @@ def check_choice(name: str, value: Any, options: Iterable[str]) -> None:
 
 
 def check_widths(name: str, value: Any) -> None:
-    """Raise unless ``value`` is a sequence of at most 100 whole numbers, 1 or more each."""
-    good = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
-    if not good or any(
-        isinstance(width, bool) or not isinstance(width, Integral) or width < 1 for width in value
-    ):
+    """Raise unless ``value`` is a sequence of at most 100 integers of at least 1."""
+    sequence = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    if not sequence or not all(_is_int(width) and width >= 1 for width in value):
         raise SettingError(
-            f"{name} is {value!r}; give the layers' widths, whole numbers above 0, "
-            "such as (400, 400)"
+            f"{name} must be a sequence of integers of at least 1, such as (400, 400), got "
+            f"{value!r}"
         )
     if len(tuple(value)) > 100 or max(value, default=0) > LARGEST:
         raise SettingError(f"{name} must be at most 100 widths of at most {LARGEST:,}")
@@ -69,14 +72,11 @@ def check_widths(name: str, value: Any) -> None:
 
 def check_factory(name: str, value: Any) -> None:
     """Raise unless ``value`` is None or a function that builds a net."""
-    if isinstance(value, torch.nn.Module):
+    if isinstance(value, torch.nn.Module) or not (value is None or callable(value)):
+        module = isinstance(value, torch.nn.Module)
         raise SettingError(
-            f"{name} is a {type(value).__name__}; give a function that builds one, "
-            "(features, labels) -> module: every fit starts from a new net"
-        )
-    if value is not None and not callable(value):
-        raise SettingError(
-            f"{name} is {value!r}; give a function (features, labels) -> module, or None"
+            f"{name} must be None or a function (inputs, outputs) -> module, as every fit starts "
+            f"from a new net, got {f'a {type(value).__name__}' if module else repr(value)}"
         )
 
 
@@ -87,8 +87,7 @@ def check_device(value: Any) -> None:
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise SettingError(
-            f"device is {value!r}, which cannot be used here ({reason}); give 'cpu' or a device "
-            "torch has"
+            f"device must be 'cpu' or one that torch can use here, got {value!r} ({reason})"
         ) from error
 
 

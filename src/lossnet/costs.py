@@ -1,4 +1,4 @@
-"""Costs: how bad a relaxed output is beside the truth. Soft, differentiable, 0 at the truth.
+"""Costs: how far a relaxed output is from the truth. Soft, differentiable, 0 at the truth.
 
 Every cost takes candidates ``y`` ``(K, B, *S)``, a ``target`` ``(B, *S)`` and an optional mask
 ``(B, *P)``, and returns ``(K, B)``. A user's own cost is any function of that signature.
@@ -21,9 +21,9 @@ Cost = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
 @dataclass(frozen=True)
 class ByReward:
-    """1 - reward(x, y): a cost for rows without a truth, which their batch's reward judges.
+    """1 - reward(x, y): a cost for rows without a truth, from the batch's reward function.
 
-    It takes the place of a cost in :class:`~lossnet.Compare` and
+    It replaces a cost in :class:`~lossnet.Compare` and
     :class:`~lossnet.terms.CostTerm`; the rewards themselves are in [0, 1].
     """
 
@@ -60,10 +60,7 @@ def f1(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
     The score of DVN and SEAL (paper 000, footnote 2). Empty against empty is F1 = 1, cost 0.
     """
     both, either = _overlap(y, target, mask)
-    total = both + either
-    return torch.where(
-        total > 0, 1.0 - 2.0 * both / total.clamp_min(1e-12), torch.zeros_like(total)
-    )
+    return _one_minus(2.0 * both, both + either)
 
 
 def iou(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -72,14 +69,14 @@ def iou(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
     Empty against empty is IoU = 1, cost 0.
     """
     both, either = _overlap(y, target, mask)
-    return torch.where(either > 0, 1.0 - both / either.clamp_min(1e-12), torch.zeros_like(either))
+    return _one_minus(both, either)
 
 
 def class_iou(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
     """1 - the mean soft IoU of the classes on the last axis, for one-hot outputs.
 
-    :func:`iou` of every class by itself; the mean is over the classes that the truth has,
-    background included. Where the mask leaves none, the cost is 0.
+    The mean of :func:`iou` over the classes present in the truth, background included; 0 where
+    the mask leaves none.
     """
     y = sparse.dense(y, target.dtype)
     if mask is not None:
@@ -99,6 +96,11 @@ def pixel_iou(y: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
     :func:`class_iou` of one-hot ones ``(B, H, W, C)``.
     """
     return (iou if target.dim() == 3 else class_iou)(y, target, mask)
+
+
+def _one_minus(part: Tensor, total: Tensor) -> Tensor:
+    """1 - part / total, and 0 where the total is 0."""
+    return torch.where(total > 0, 1.0 - part / total.clamp_min(1e-12), torch.zeros_like(total))
 
 
 def _overlap(y: Tensor, target: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:

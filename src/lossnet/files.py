@@ -1,4 +1,4 @@
-"""Files and folders written whole or not at all."""
+"""Files and folders written atomically, and JSON read with checks."""
 
 from __future__ import annotations
 
@@ -19,61 +19,59 @@ TEMPORARY = ".lossnet-tmp-"
 
 
 def atomic_write(path: str | Path, write: Callable[[Path], object]) -> Path:
-    """Let ``write`` fill a temporary file beside ``path``, then move it into place.
+    """Let ``write`` fill a temporary file next to ``path``, then move it into place.
 
     A reader sees the old file or the new one, never half of one; a failing ``write`` leaves
     nothing behind.
     """
-    path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=TEMPORARY, dir=path.parent)
-    except OSError as error:
-        raise _cannot_write(path, error) from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        write(temporary)
-        temporary.chmod(0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise _cannot_write(path, error) from error
-        raise
-    return path
+    return _replace(path, write, folder=False)
 
 
 def write_folder(path: str | Path, write: Callable[[Path], object]) -> Path:
-    """Let ``write`` fill a temporary folder beside ``path``, then move it into place.
+    """Let ``write`` fill a temporary folder next to ``path``, then move it into place.
 
     A failing ``write`` leaves nothing behind. ``path`` must be new, or an empty folder.
     """
+    return _replace(path, write, folder=True)
+
+
+def _replace(path: str | Path, write: Callable[[Path], object], *, folder: bool) -> Path:
     path = Path(path)
+    temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=path.parent))
-    except OSError as error:
-        raise _cannot_write(path, error) from error
-    try:
+        temporary = _temporary(path.parent, folder)
         write(temporary)
-        temporary.chmod(0o777 & ~_umask())
+        temporary.chmod((0o777 if folder else 0o666) & ~_umask())
         os.replace(temporary, path)
     except BaseException as error:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if temporary is not None:
+            _remove(temporary)
         if isinstance(error, OSError):
             raise _cannot_write(path, error) from error
         raise
     return path
+
+
+def _temporary(parent: Path, folder: bool) -> Path:
+    if folder:
+        return Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=parent))
+    handle, name = tempfile.mkstemp(prefix=TEMPORARY, dir=parent)
+    os.close(handle)
+    return Path(name)
 
 
 def remove_leftovers(folder: Path) -> None:
     """Remove the temporary files that a killed process left in the folder."""
     for left in folder.glob(f"{TEMPORARY}*"):
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.unlink(missing_ok=True)
+        _remove(left)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _cannot_write(path: Path, error: OSError) -> DataError:
@@ -89,16 +87,12 @@ def _umask() -> int:
 
 
 def write_text(path: str | Path, text: str) -> Path:
-    """Write ``text`` to ``path``, whole or not at all."""
-    return atomic_write(path, lambda temporary: _write_utf8(temporary, text))
-
-
-def _write_utf8(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    """Write ``text`` to ``path`` atomically."""
+    return atomic_write(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def write_json(path: str | Path, value: Any) -> Path:
-    """Write ``value`` as readable JSON to ``path``, whole or not at all."""
+    """Write ``value`` as readable JSON to ``path`` atomically."""
     return write_text(path, json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False) + "\n")
 
 

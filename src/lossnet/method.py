@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
-from lossnet.errors import SettingError, unknown
+from lossnet.errors import SettingError
 from lossnet.gradients.base import GradientRule
 from lossnet.gradients.rules import Direct
 from lossnet.needs import NOTHING, TARGET, UNLABELLED
 from lossnet.nets.base import Derivation
 from lossnet.objectives import Objective
+from lossnet.parameters import Checked, Count, Positive, Weight, check_value
 from lossnet.proposals.net import NetOutput
 from lossnet.proposals.proposal import Proposal
 
@@ -19,7 +20,7 @@ Rows = Literal["train", "validation", "unlabelled"]
 
 
 @dataclass(frozen=True)
-class Optimiser:
+class Optimiser(Checked):
     """Settings of AdamW for one net.
 
     Args:
@@ -28,25 +29,17 @@ class Optimiser:
         clip: largest gradient norm; None leaves gradients as they are.
         plateau: halve the learning rate after this many epochs without a better validation
             metric; None never does.
-        beta1: how much of the last steps' direction a step keeps; adversarial training wants
-            less, 0.5 in paper 004.
+        beta1: momentum; adversarial training works better with less, 0.5 in paper 004.
     """
 
-    lr: float = 1e-3
-    weight_decay: float = 1e-5
-    clip: float | None = None
-    plateau: int | None = None
+    lr: Positive = 1e-3
+    weight_decay: Weight = 1e-5
+    clip: Positive | None = None
+    plateau: Count | None = None
     beta1: float = 0.9
 
     def __post_init__(self) -> None:
-        if not self.lr > 0:
-            raise SettingError(f"lr must be above 0, got {self.lr}")
-        if not self.weight_decay >= 0:
-            raise SettingError(f"weight_decay must be at least 0, got {self.weight_decay}")
-        if self.clip is not None and not self.clip > 0:
-            raise SettingError(f"clip must be above 0 or None, got {self.clip}")
-        if self.plateau is not None and self.plateau < 1:
-            raise SettingError(f"plateau must be at least 1 epoch or None, got {self.plateau}")
+        super().__post_init__()
         if not 0 <= self.beta1 < 1:
             raise SettingError(f"beta1 must be from 0 to below 1, got {self.beta1}")
 
@@ -73,9 +66,8 @@ class Update:
 
     def __post_init__(self) -> None:
         if not self.trained or len(set(self.trained)) < len(self.trained):
-            raise SettingError(f"an update trains {self.trains!r}; name one net or more, each once")
-        if self.steps < 1:
-            raise SettingError(f"steps of {self.name!r} must be at least 1, got {self.steps}")
+            raise SettingError(f"trains must be one net, or different ones, got {self.trains!r}")
+        check_value(f"steps of {self.name!r}", Count, self.steps)
         self.gradient.check(self.objective, self.trained)
         if idle := set(self.trained) - self.objective.nets:
             raise SettingError(
@@ -100,7 +92,7 @@ class Update:
 
 
 @dataclass(frozen=True)
-class Phase:
+class Phase(Checked):
     """A stretch of training: its updates run in order on every batch, until it stops improving.
 
     Nets that no update of the phase trains are frozen: in eval mode, dropout off.
@@ -109,7 +101,7 @@ class Phase:
         updates: the updates.
         predict: what validation predicts with.
         rows: what is trained on: the ``"train"`` rows, the ``"validation"`` rows or
-            ``"unlabelled"`` ones; on the last two, objectives that ask for no truth.
+            ``"unlabelled"`` ones; the last two only for objectives that do not need the truth.
         copies: nets that start the phase with another's weights, by name.
         monitor: what early stopping watches: the validation ``"metric"``, or the ``"loss"`` of
             the first update on validation data, where the phase's predictions mean little.
@@ -124,12 +116,9 @@ class Phase:
     copies: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.updates:
             raise SettingError(f"phase {self.name!r} has no update")
-        if self.monitor not in ("metric", "loss"):
-            raise unknown("monitor", self.monitor, ["metric", "loss"])
-        if self.rows not in get_args(Rows):
-            raise unknown("kind of rows", self.rows, get_args(Rows))
         if self.monitor == "loss" and self.updates[0].objective.needs >= UNLABELLED:
             raise SettingError(
                 f"phase {self.name!r} monitors a loss on unlabelled rows, which validation lacks; "
@@ -175,12 +164,12 @@ class Method:
     def __post_init__(self) -> None:
         if not self.phases:
             raise SettingError(f"method {self.name!r} has no phase")
-        for proposal in (self.predict, *(phase.predict for phase in self.phases)):
+        for proposal in self._predicts:
             self._check_predicts(proposal)
-        if spoilt := self._cost_augmented & self.predict.nets:
+        if augmented := self._cost_augmented & self.predict.nets:
             raise SettingError(
-                f"method {self.name!r} predicts with {sorted(spoilt)[0]!r}, a cost-augmented net, "
-                "which is trained to differ from the truth; predict with the test-time net"
+                f"method {self.name!r} predicts with {sorted(augmented)[0]!r}, a cost-augmented "
+                "net, which is trained to differ from the truth; predict with the test-time net"
             )
         self._check_nets()
 
@@ -194,7 +183,7 @@ class Method:
             if plan.base in self.derived:
                 raise SettingError(
                     f"the net {name!r} is derived from {plan.base!r}, which is itself derived; "
-                    "derive both from a net of its own"
+                    "derive both from the same net"
                 )
         for phase in self.phases:
             named = {*phase.copies, *phase.copies.values()}
@@ -233,31 +222,38 @@ class Method:
     @property
     def _cost_augmented(self) -> frozenset[str]:
         """Nets whose last training drove them away from the truth."""
-        spoilt: frozenset[str] = frozenset()
+        augmented: frozenset[str] = frozenset()
         for phase in self.phases:
-            copied = {copy for copy, model in phase.copies.items() if model in spoilt}
-            spoilt = spoilt - phase.copies.keys() | copied
+            copied = {copy for copy, model in phase.copies.items() if model in augmented}
+            augmented = augmented - phase.copies.keys() | copied
             for update in phase.updates:
-                spoilt = spoilt - set(update.trained) | update.objective.cost_augmented
-        return spoilt
+                augmented = augmented - set(update.trained) | update.objective.cost_augmented
+        return augmented
+
+    @property
+    def updates(self) -> list[Update]:
+        """The updates of all phases."""
+        return [update for phase in self.phases for update in phase.updates]
+
+    @property
+    def _predicts(self) -> list[Proposal]:
+        """What predicts at the end, and in each phase."""
+        return [self.predict, *(phase.predict for phase in self.phases)]
 
     @property
     def nets(self) -> frozenset[str]:
         """Every net the method trains, runs or copies weights to."""
-        names = set(self.predict.nets)
-        for phase in self.phases:
-            names |= phase.predict.nets.union(*(update.nets for update in phase.updates))
-            names |= set(phase.copies)
+        names = {name for proposal in self._predicts for name in proposal.nets}
+        names |= {name for update in self.updates for name in update.nets}
+        names |= {name for phase in self.phases for name in phase.copies}
         return frozenset(names | {self.derived[name].base for name in names & self.derived.keys()})
 
     @property
     def needs(self) -> frozenset[str]:
         """What it needs of the task: see :mod:`lossnet.needs`."""
-        needs = self.predict.needs
-        for phase in self.phases:
-            needs |= UNLABELLED if phase.rows == "unlabelled" else NOTHING
-            needs |= phase.predict.needs.union(*(u.objective.needs for u in phase.updates))
-        return needs
+        rows = [UNLABELLED for phase in self.phases if phase.rows == "unlabelled"]
+        objectives = [update.objective.needs for update in self.updates]
+        return NOTHING.union(*rows, *objectives, *(proposal.needs for proposal in self._predicts))
 
     @property
     def task_net_predicts(self) -> bool:
@@ -267,25 +263,13 @@ class Method:
     @property
     def descends_on_energy(self) -> bool:
         """Whether outputs are found on the energy itself, in training or in prediction."""
-        proposals = [self.predict]
-        for phase in self.phases:
-            proposals.append(phase.predict)
-            for update in phase.updates:
-                proposals += update.objective.proposals
-        return any("energy" in proposal.nets for proposal in proposals)
+        training = [p for update in self.updates for p in update.objective.proposals]
+        return any("energy" in proposal.nets for proposal in (*self._predicts, *training))
 
     @property
     def steps_per_batch(self) -> dict[str, int]:
         """Optimiser steps per batch for each net, over the phase that takes most of them."""
-        return {
-            name: max(
-                (
-                    update.steps
-                    for phase in self.phases
-                    for update in phase.updates
-                    if name in update.trained
-                ),
-                default=0,
-            )
-            for name in sorted(self.nets)
-        }
+        steps = dict.fromkeys(sorted(self.nets), 0)
+        for update in self.updates:
+            steps |= {name: max(steps[name], update.steps) for name in update.trained}
+        return steps

@@ -1,4 +1,4 @@
-"""Parameters by name, nested at any depth: how values are taken, checked, listed and stored.
+"""Parameters by name, nested at any depth: how values are converted, checked, listed and stored.
 
 A recipe's parameters are its keyword arguments. One that is a part, such as an optimiser or a
 solver, has parameters of its own: the fields of its dataclass that are numbers, switches, choices
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -22,13 +23,18 @@ from lossnet.errors import SettingError, unknown
 
 @dataclass(frozen=True)
 class AtLeast:
-    """The smallest value of a number."""
+    """The smallest value of a number; a ``strict`` one is itself too small."""
 
     least: float
+    strict: bool = False
+
+    def __str__(self) -> str:
+        return f"{'above' if self.strict else 'at least'} {self.least:g}"
 
 
 Count = Annotated[int, AtLeast(1)]
 Weight = Annotated[float, AtLeast(0)]
+Positive = Annotated[float, AtLeast(0, strict=True)]
 
 #: What a value of each type is called, and what is accepted for it.
 _PLAIN: dict[type, tuple[str, tuple[type, ...]]] = {
@@ -40,33 +46,64 @@ _PLAIN: dict[type, tuple[str, tuple[type, ...]]] = {
 
 
 def convert(name: str, hint: Any, current: Any, value: Any) -> Any:
-    """``value`` as a parameter of this type holds it; a mapping changes parameters of ``current``.
+    """``value`` converted to the parameter's type; a mapping changes parameters of ``current``.
 
     >>> convert("samples", Count, 20, np.int64(40))
     40
     """
-    kinds = kinds_of(hint)
-    return _convert_part(name, hint, current, value) if kinds else _convert_plain(name, hint, value)
+    if kinds_of(hint):
+        return _convert_part(name, hint, current, value)
+    return _convert_plain(name, hint, value)
 
 
 def _convert_plain(name: str, hint: Any, value: Any) -> Any:
-    (kind, *_), least = _options(hint), _least(hint)
-    if value is None and NoneType in _options(hint):
-        return None
-    if get_origin(kind) is Literal:
-        if value not in get_args(kind):
-            raise unknown(name, str(value), get_args(kind))
-        return value
-    words, accepted = _PLAIN[kind]
-    if not isinstance(value, accepted) or isinstance(value, bool | np.bool_) != (kind is bool):
-        raise SettingError(f"{name} must be {words}, got {value!r}")
-    try:
-        number = kind(value)
-    except OverflowError as error:
-        raise SettingError(f"{name} must be {words} that a float can hold") from error
-    if least is not None and not number >= least:
-        raise SettingError(f"{name} must be at least {least:g}, got {value}")
-    return number
+    kind, *_ = _options(hint)
+    if get_origin(kind) is not Literal and not (value is None and NoneType in _options(hint)):
+        words, accepted = _PLAIN[kind]
+        if not isinstance(value, accepted) or isinstance(value, bool | np.bool_) != (kind is bool):
+            raise SettingError(f"{name} must be {words}, got {value!r}")
+        try:
+            value = kind(value)
+        except OverflowError as error:
+            raise SettingError(f"{name} must be {words} that a float can hold") from error
+    check_value(name, hint, value)
+    return value
+
+
+def check_value(name: str, hint: Any, value: Any) -> None:
+    """Raise where a value is below the bound of its type, or not among its choices."""
+    options, bound = _options(hint), _bound(hint)
+    if value is None and NoneType in options:
+        return
+    if get_origin(options[0]) is Literal and value not in get_args(options[0]):
+        raise unknown(name, str(value), get_args(options[0]))
+    if bound and not (value > bound.least if bound.strict else value >= bound.least):
+        otherwise = " or None" if NoneType in options else ""
+        raise SettingError(f"{name} must be {bound}{otherwise}, got {value}")
+
+
+class Checked:
+    """A base of dataclasses whose fields are checked when they are built.
+
+    >>> @dataclass(frozen=True)
+    ... class Sampler(Checked):
+    ...     k: Count = 20
+    >>> Sampler(0)
+    Traceback (most recent call last):
+    lossnet.errors.SettingError: k must be at least 1, got 0
+    """
+
+    def __post_init__(self) -> None:
+        part: Any = type(self)
+        for name, hint in _hints(part).items():
+            check_value(name, hint, getattr(self, name))
+
+
+@cache
+def _hints(part: Any) -> dict[str, Any]:
+    """The fields of a dataclass and their types."""
+    hints = get_type_hints(part, include_extras=True)
+    return {f.name: hints[f.name] for f in fields(part)}
 
 
 def _convert_part(name: str, hint: Any, current: Any, value: Any) -> Any:
@@ -130,8 +167,7 @@ def kind_of(part: type) -> str:
 
 def parameters_of(part: type) -> dict[str, Any]:
     """The parameters of a kind of part and their types."""
-    hints = get_type_hints(part, include_extras=True)
-    return {f.name: hints[f.name] for f in fields(part) if _is_parameter(hints[f.name])}
+    return {name: hint for name, hint in _hints(part).items() if _is_parameter(hint)}
 
 
 def plain(value: Any) -> Any:
@@ -172,13 +208,19 @@ def with_value(params: Mapping[str, Any], path: Sequence[str], value: Any) -> di
 
 
 def _options(hint: Any) -> tuple[Any, ...]:
-    """The members of a union, or the type alone."""
-    hint = get_args(hint)[0] if get_origin(hint) is Annotated else hint
-    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    """The members of a union, or the type alone, without their bounds."""
+    hint = _unbounded(hint)
+    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return tuple(_unbounded(member) for member in members)
 
 
-def _least(hint: Any) -> float | None:
-    return next((m.least for m in getattr(hint, "__metadata__", ())), None)
+def _unbounded(hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+def _bound(hint: Any) -> AtLeast | None:
+    members = (hint, *get_args(hint))
+    return next((one for m in members for one in getattr(m, "__metadata__", ())), None)
 
 
 def _has_defaults(part: type) -> bool:

@@ -10,8 +10,8 @@ from torch import Tensor
 from lossnet.context import Context
 from lossnet.contrasts.contrast import Contrast
 from lossnet.costs import ByReward, Cost, f1
-from lossnet.errors import SettingError
 from lossnet.needs import LOCAL, NOTHING, TARGET, needs_of
+from lossnet.parameters import Checked, Weight
 from lossnet.proposals.proposal import Candidates
 from lossnet.spaces import mean_positions
 
@@ -21,23 +21,23 @@ class Term(Protocol):
 
     @property
     def nets(self) -> frozenset[str]:
-        """Nets it runs besides the one that predicts."""
-        ...
+        """Nets it runs besides the one that predicts; none by default."""
+        return NOTHING
 
     @property
     def needs(self) -> frozenset[str]:
         """What it needs of the task, such as ``"target"``: see :mod:`lossnet.needs`."""
-        ...
+        return NOTHING
 
     @property
     def cost_augmented(self) -> bool:
         """Whether a net that minimises it moves away from the truth."""
-        ...
+        return False
 
     @property
     def convex(self) -> bool:
         """Whether it is convex in the prediction's logits."""
-        ...
+        return False
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
         """The loss ``(B,)`` of a prediction ``(1, B, *S)``."""
@@ -45,19 +45,17 @@ class Term(Protocol):
 
 
 @dataclass(frozen=True)
-class EnergyTerm:
+class EnergyTerm(Term):
     """link(E(x, F(x))), the loss-net's opinion (paper 000, first part of Eq. 1).
 
     The link is the one of the contrast the energy is trained with: -σ(-E) after regression,
     E itself otherwise. With ``local`` it is the mean of the links of every position's energy, for
-    an energy that was compared so.
+    an energy that was trained position by position.
     """
 
     contrast: Contrast | None = None
     energy: str = "energy"
     local: bool = False
-    cost_augmented = False
-    convex = False
 
     @property
     def nets(self) -> frozenset[str]:
@@ -75,13 +73,13 @@ class EnergyTerm:
 
 
 @dataclass(frozen=True)
-class Violation:
+class Violation(Checked, Term):
     """E(x, y) - margin Δ(y, y*): what an inference network minimises   (paper 003, Eq. 3 and 6).
 
     It is minus the violation of the margin that the energy is trained to remove, without the
     truth's energy, which is a constant to the net. With ``truncate`` it is -[margin Δ(y, y*) -
     E(x, y) + E(x, y*)]_+, which has no gradient once the margin holds: paper 003 (section 4.1)
-    shows training fail on it where there is no cross-entropy besides. Without a cost it is the
+    shows training fail on it where there is no cross-entropy. Without a cost it is the
     plain energy of test-time inference.
 
     The history holds its negative, Δ - E, as the cost-augmented loss.
@@ -94,14 +92,9 @@ class Violation:
     """
 
     cost: Cost | None = None
-    margin: float = 1.0
+    margin: Weight = 1.0
     truncate: bool = False
     energy: str = "energy"
-    convex = False
-
-    def __post_init__(self) -> None:
-        if not self.margin >= 0:
-            raise SettingError(f"margin must be at least 0, got {self.margin}")
 
     @property
     def nets(self) -> frozenset[str]:
@@ -128,29 +121,22 @@ class Violation:
 
 
 @dataclass(frozen=True)
-class CrossEntropy:
+class CrossEntropy(Term):
     """Σ_i cross-entropy of position i (paper 000, second part of Eq. 1)."""
 
-    nets: frozenset[str] = frozenset()
     needs = TARGET
-    cost_augmented = False
     convex = True
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
-        space = context.space
-        logits = prediction.logits
-        logits = space.unrelax(prediction.y) if logits is None else logits
-        return space.cross_entropy(logits[0], context.target, context.batch.mask)
+        logits = _logits(context, prediction)
+        return context.space.cross_entropy(logits, context.target, context.batch.mask)
 
 
 @dataclass(frozen=True)
-class CostTerm:
-    """The cost of the prediction beside the truth, or by the reward."""
+class CostTerm(Term):
+    """The cost of the prediction, against the truth or by the reward."""
 
     cost: Cost | ByReward = f1
-    nets: frozenset[str] = frozenset()
-    cost_augmented = False
-    convex = False
 
     @property
     def needs(self) -> frozenset[str]:
@@ -161,18 +147,11 @@ class CostTerm:
 
 
 @dataclass(frozen=True)
-class Entropy:
+class Entropy(Term):
     """H(q), the prediction's entropy with independent positions; lower is more certain."""
 
-    nets: frozenset[str] = frozenset()
-    needs = NOTHING
-    cost_augmented = False
-    convex = False
-
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
-        logits = prediction.logits
-        logits = context.space.unrelax(prediction.y) if logits is None else logits
-        return context.space.entropy(logits[0], context.batch.mask)
+        return context.space.entropy(_logits(context, prediction), context.batch.mask)
 
 
 @dataclass(frozen=True)
@@ -190,12 +169,14 @@ class NegativeEntropy(Entropy):
 
 
 @dataclass(frozen=True)
-class Weighted:
+class Weighted(Checked):
     """``weight`` times a term; terms of weight 0 are never computed."""
 
-    weight: float
+    weight: Weight
     term: Term
 
-    def __post_init__(self) -> None:
-        if not self.weight >= 0:
-            raise SettingError(f"the weight of a term must be at least 0, got {self.weight}")
+
+def _logits(context: Context, prediction: Candidates) -> Tensor:
+    """The logits of a prediction, ``(B, *S)``."""
+    logits = prediction.logits
+    return (context.space.unrelax(prediction.y) if logits is None else logits)[0]

@@ -104,7 +104,7 @@ def test_parts_are_set_by_dots_and_by_nesting(lossnet: Run, csv_file: Path, tmp_
         ("method.samples=1.5", "samples must be an integer, got 1.5"),
         ("threshold=tuend", "did you mean 'tuned'?"),
         ("metric=exmaple-f1", "did you mean 'example-f1'?"),
-        ("method.energy_optimiser.lr=-1", "energy_optimiser: lr must be above 0, got -1"),
+        ("method.energy_optimiser.lr=-1", "energy_optimiser.lr must be above 0, got -1"),
         ("random_state=3", "unknown setting 'random_state'"),
         ("seed=x", "seed must be an integer of at least 0, got 'x'"),
         ("nonsense", "expected KEY=VALUE"),

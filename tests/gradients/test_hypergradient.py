@@ -410,8 +410,8 @@ def test_finite_differences_put_parameters_back(digits):
 def test_bad_settings_are_named():
     problem = Quadratic(0)
     for settings, message in (
-        ({"damping": -1.0}, "damping is -1.0; give 0 or more"),
-        ({"curvature": "gauss-newton"}, "outputs is None; give a function"),
+        ({"damping": -1.0}, "damping must be at least 0, got -1.0"),
+        ({"curvature": "gauss-newton"}, "needs outputs, a function"),
         ({"curvature": "hesian"}, "unknown curvature 'hesian': did you mean 'hessian'"),
         ({"product": "double"}, "unknown product 'double'"),
         (

@@ -101,7 +101,7 @@ def test_a_local_term_is_the_mean_of_links() -> None:
 
 
 def test_log_q_and_rewards_are_of_whole_outputs() -> None:
-    with pytest.raises(SettingError, match="log q is of a whole output"):
+    with pytest.raises(SettingError, match="log q is that of a complete output"):
         Compare(NCE(), Samples(2), local=True).check(keep_graph=False, trains=["energy"])
 
 
@@ -114,9 +114,9 @@ def test_an_energy_without_positions_is_named() -> None:
 
 def test_smooth_perturbations_are_for_images() -> None:
     at = context(False)
-    with pytest.raises(SettingError, match="smooth perturbations are for images"):
+    with pytest.raises(SettingError, match="smooth perturbations need logits of images"):
         Perturbed(2, 1.0, radius=1.0)(at)
-    with pytest.raises(SettingError, match="radius must be at least 0 pixels, got -1"):
+    with pytest.raises(SettingError, match="radius must be at least 0, got -1"):
         Perturbed(2, 1.0, radius=-1)
     logits = torch.zeros(1, 12, 12)
     images = Context({"task": Fixed(logits)}, Batch(logits), Binary(), generator=torch.Generator())

@@ -100,8 +100,8 @@ def test_recipes_take_them(method, given) -> None:
 def test_bad_settings() -> None:
     with pytest.raises(SettingError, match="k must be at least 1, got 0"):
         CorrelatedSamples(0)
-    with pytest.raises(SettingError, match="radius must be at least 0 pixels, got -1"):
+    with pytest.raises(SettingError, match="radius must be at least 0, got -1"):
         CorrelatedSamples(radius=-1)
     context = Context({"task": Fixed(torch.zeros(5))}, Batch(torch.zeros(2, 1)), Binary())
-    with pytest.raises(SettingError, match="no rows and columns of pixels"):
+    with pytest.raises(SettingError, match="need logits of images"):
         CorrelatedSamples(2)(context)

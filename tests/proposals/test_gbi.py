@@ -425,7 +425,7 @@ def test_unrolled_and_plain_descent_end_at_the_same_output() -> None:
         ({"lr": float("nan")}, "lr must be above 0, got nan"),
         ({"step": "projcted"}, "did you mean 'projected'"),
         ({"keep": "bst"}, "did you mean 'best'"),
-        ({"contrast": Regression()}, "give cost= with contrast="),
+        ({"contrast": Regression()}, "needs a cost, got cost=None"),
         ({"contrast": Margin(), "cost": costs.f1}, "Margin compares it with the truth"),
     ],
 )
@@ -436,7 +436,7 @@ def test_settings_that_cannot_work(settings, message) -> None:
 
 def test_adam_is_not_unrolled() -> None:
     assert "path" not in GBI(adam=True).provides
-    with pytest.raises(SettingError, match="give adam=False"):
+    with pytest.raises(SettingError, match="only with adam=False"):
         GBI(2, start=NetOutput())(unrolled_problem(), keep_graph=True)
 
 

@@ -332,7 +332,7 @@ def test_samples_never_have_a_path() -> None:
         (lambda: Perturbed(3, std=-1.0), "std must be at least 0, got -1.0"),
         (lambda: Perturbed(3, std=math.nan), "std must be at least 0, got nan"),
         (lambda: Random(0), "k must be at least 1, got 0"),
-        (lambda: Combined(()), "name at least one source of candidates"),
+        (lambda: Combined(()), "needs at least one proposal, got none"),
     ],
 )
 def test_settings_that_cannot_work(build, message) -> None:

@@ -7,14 +7,14 @@ import pytest
 from small_runs import exact_match, make_nets, make_trainer, same, weights
 
 from lossnet.recipes import build
-from lossnet.training import Duration, duration
+from lossnet.training import Duration, progress
 
 
 @pytest.fixture
 def clock(monkeypatch) -> None:
     """Two seconds a batch: the clock is read before and after three of them."""
     ticks = count(0.0, 6.0)
-    monkeypatch.setattr(duration, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
 
 
 def test_a_long_fit_says_how_long_after_its_first_batches(clock, capsys) -> None:
@@ -67,7 +67,7 @@ def test_verbose_estimators_say_it(monkeypatch, capsys) -> None:
     from lossnet.tasks.multilabel import load_splits
 
     splits = load_splits("ising")
-    monkeypatch.setattr(duration.Duration.__init__, "__kwdefaults__", {"long": 0.0})
+    monkeypatch.setattr(Duration.__init__, "__kwdefaults__", {"long": 0.0})
     for verbose in (1, 0):
         model = MultiLabelClassifier("cross-entropy", max_epochs=1, verbose=verbose)
         model.fit(splits.train.X, splits.train.Y)

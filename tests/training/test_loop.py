@@ -232,9 +232,9 @@ def frozen_nets() -> dict[str, nn.Module]:
 
 
 REFUSED = {
-    "batch_size": ({"batch_size": 0}, "batch_size is 0; give 1 or more"),
-    "max_epochs": ({"max_epochs": -1}, "max_epochs is -1; give 1 or more"),
-    "patience": ({"patience": 0}, "patience is 0; give 1 or more"),
+    "batch_size": ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
+    "max_epochs": ({"max_epochs": -1}, "max_epochs must be at least 1, got -1"),
+    "patience": ({"patience": 0}, "patience must be at least 1, got 0"),
     "a missing net": ({"nets": {}}, "method 'cross-entropy' needs a net named 'task'"),
     "nothing to train": (
         {"nets": frozen_nets()},
@@ -250,7 +250,7 @@ def test_refused_before_training(options, message) -> None:
 
 
 def test_a_monitored_loss_needs_validation_rows_before_training() -> None:
-    with pytest.raises(SettingError, match="phase 'nce-energy' monitors its loss: give validation"):
+    with pytest.raises(SettingError, match="monitors its loss: it needs validation rows"):
         make_trainer(build("nce-energy"), score=lambda proposal: 0.0)
     make_trainer(build("nce-energy"))  # without a score nothing is monitored
 

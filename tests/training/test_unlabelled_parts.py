@@ -64,7 +64,7 @@ def test_the_loss_is_labelled_plus_weighted_unlabelled() -> None:
     apart = [Context(nets, batch, Binary(), generator=generator) for batch in (own, spare)]
     expected = [REGRESSION(apart[0]).mean(), REWARDED(apart[1]).mean()]
     torch.testing.assert_close(loss, expected[0] + 0.7 * expected[1])
-    torch.testing.assert_close(both.notes["beside"][0], expected[1].detach())
+    torch.testing.assert_close(both.reports["beside"][0], expected[1].detach())
     loss = compound(TASK, FOLLOW)(context(own, unlabelled=spare)).mean()
     torch.testing.assert_close(
         loss, TASK(context(own)).mean() + 0.7 * FOLLOW(context(spare)).mean()
@@ -176,15 +176,15 @@ def test_the_implicit_gradient_counts_both_batches(curvature) -> None:
     rule = Implicit(inner, ConjugateGradient(400, 1e-13), damping=5.0, curvature=curvature)
     made = context()
     found = rule(objective, made, ("energy",), phi)
-    assert set(made.notes) == {"own", "beside"}
-    assert all(count == 1 for _, count in made.notes.values())
+    assert set(made.reports) == {"own", "beside"}
+    assert all(count == 1 for _, count in made.reports.values())
 
     live = context()
-    with live.focused(["energy"]):
+    with live.updating(["energy"]):
         primary = objective(live, keep_graph=True).mean()
     b = torch.cat([g.flatten() for g in torch.autograd.grad(primary, theta, retain_graph=True)])
     explicit = torch.autograd.grad(primary, phi, retain_graph=True, allow_unused=True)
-    with live.focused(["task"], attached=["energy"]):
+    with live.updating(["task"], attached=["energy"]):
         slope = torch.autograd.grad(inner(live).mean(), theta, create_graph=True)
     flat = torch.cat([g.flatten() for g in slope])
     if curvature == "hessian":
@@ -241,9 +241,9 @@ def test_what_objectives_say_of_themselves() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(SettingError, match="'b' is on unlabelled rows, and its objective needs"):
+    with pytest.raises(SettingError, match="the objective of 'b' needs the truth"):
         Part("b", 1.0, TASK, rows="unlabelled")
-    with pytest.raises(SettingError, match="unknown kind of rows 'unlabeled': did you mean"):
+    with pytest.raises(SettingError, match="unknown rows 'unlabeled': did you mean"):
         Part("b", 1.0, FOLLOW, rows="unlabeled")
     with pytest.raises(SettingError, match="trains on unlabelled rows, and none are given"):
         make_trainer(semi())

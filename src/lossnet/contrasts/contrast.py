@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from torch import Tensor
+
+from lossnet.parameters import Checked
 
 
 @dataclass(frozen=True)
@@ -14,8 +16,8 @@ class Compared:
 
     Attributes:
         e: energies of the candidates, ``(K, B)``.
-        e_target: energy of the truth, ``(B,)``; None where the contrast does not ask for it.
-        cost: cost of each candidate beside the truth, ``(K, B)``, or None.
+        e_target: energy of the truth, ``(B,)``; None where the contrast does not need it.
+        cost: cost of each candidate, ``(K, B)``, or None.
         log_q: log-probability of each candidate under its proposal, ``(K, B)``, or None.
         log_q_target: log-probability of the truth under the proposal, ``(B,)``, or None.
     """
@@ -32,7 +34,7 @@ class Contrast(Protocol):
 
     ``requires`` names the optional fields of :class:`Compared` it reads: ``"target"``,
     ``"cost"``, ``"log_q"``. ``link`` maps an energy to what a task-net trained against this
-    contrast's energy minimises.
+    contrast's energy minimises: by default the energy itself.
     """
 
     @property
@@ -44,11 +46,29 @@ class Contrast(Protocol):
 
     def link(self, e: Tensor) -> Tensor:
         """What the task-net minimises for an energy ``e``, same shape."""
-        ...
+        return e
+
+
+class CostScaled(Checked, Contrast):
+    """A contrast with the truth in which ``scale`` weighs the candidates' cost; 0 leaves it out."""
+
+    scale: float
+    #: The fields that it reads whatever the scale.
+    reads: ClassVar[frozenset[str]] = frozenset({"target"})
+
+    @property
+    def requires(self) -> frozenset[str]:
+        return self.reads | {"cost"} if self.scale else self.reads
+
+    def add_cost(self, values: Tensor, compared: Compared) -> Tensor:
+        """``values`` of the candidates, ``(K, B)``, plus their scaled cost."""
+        if not self.scale:
+            return values
+        return values + self.scale * need(compared.cost, "costs", self)
 
 
 def need(value: Tensor | None, name: str, contrast: object) -> Tensor:
-    """``value``, or an error naming what the contrast was not given."""
+    """``value``, or an error that names what the contrast lacks."""
     if value is None:
         raise TypeError(f"{type(contrast).__name__} needs {name}, which it was not given")
     return value

@@ -20,7 +20,7 @@ class LeastSquares:
     ½ (v - 1)² (Eq. 7).
 
     Args:
-        weights: one a candidate, so that their order matters; None weighs them alike.
+        weights: one per candidate, so that their order matters; None weighs them alike.
     """
 
     weights: tuple[float, ...] | None = None
@@ -37,7 +37,8 @@ class LeastSquares:
             return squares.sum(0)
         if len(self.weights) != len(squares):
             raise SettingError(
-                f"{len(self.weights)} weights for {len(squares)} candidates; give one each"
+                f"weights must have one value per candidate, got {len(self.weights)} for "
+                f"{len(squares)} candidates"
             )
         return torch.tensor(self.weights, dtype=squares.dtype, device=squares.device) @ squares
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 from torch import Tensor
+
+from lossnet.needs import NOTHING
 
 if TYPE_CHECKING:
     from lossnet.context import Context
@@ -31,7 +33,7 @@ class Gradient:
 class GradientRule(Protocol):
     """How an update's gradient is found.
 
-    ``keeps_graph`` tells objectives whether candidates stay attached to the nets they come from.
+    ``keeps_graph`` says whether candidates stay attached to the nets they come from.
     """
 
     keeps_graph: ClassVar[bool]
@@ -39,11 +41,15 @@ class GradientRule(Protocol):
     @property
     def nets(self) -> frozenset[str]:
         """Nets it runs besides the objective's own."""
-        ...
+        return NOTHING
+
+    def through(self, inner: Objective) -> Self:
+        """The rule for candidates of a net that is trained on ``inner``: the same by default."""
+        return self
 
     def check(self, objective: Objective, trains: Sequence[str]) -> None:
         """Raise where the rule cannot work with this objective."""
-        ...
+        objective.check(keep_graph=self.keeps_graph, trains=trains)
 
     def __call__(
         self,

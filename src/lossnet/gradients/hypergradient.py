@@ -9,8 +9,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from lossnet.errors import SettingError, unknown
+from lossnet.errors import SettingError
 from lossnet.gradients.solvers import Matvec, Solver, Vector, norm
+from lossnet.parameters import Weight, check_value
 
 Curvature = Literal["hessian", "gauss-newton"]
 Product = Literal["double-backward", "finite-differences"]
@@ -56,7 +57,7 @@ def hypergradient(
     θ is no strict minimum; as it grows the implicit part falls as 1/damping, and the direct
     gradient is left. The Gauss-Newton matrix A = J' H_z J, with J = ∂z/∂θ for outputs z and H_z
     the Hessian of a loss convex in z, is never indefinite; the product with φ stays that of the
-    whole L_Aux.
+    full L_Aux.
 
     Finite differences are the paper's own way (section 3.2): two gradients at θ ± ε v for each
     product, where ε |v| is the cube root of the number format's precision. The auxiliary must
@@ -89,16 +90,13 @@ def hypergradient(
     >>> found.explicit, found.implicit                 # d(2φ)²/dφ = 8 φ
     ((tensor([0.]),), (tensor([24.]),))
     """
-    if not damping >= 0.0:
-        raise SettingError(f"damping is {damping}; give 0 or more")
-    if curvature not in _CURVATURES:
-        raise unknown("curvature", curvature, _CURVATURES)
-    if product not in _PRODUCTS:
-        raise unknown("product", product, _PRODUCTS)
+    check_value("damping", Weight, damping)
+    check_value("curvature", Curvature, curvature)
+    check_value("product", Product, product)
     if curvature == "gauss-newton" and outputs is None:
         raise SettingError(
-            "curvature is 'gauss-newton' but outputs is None; give a function that returns the "
-            "net's outputs and the losses computed from them"
+            "curvature='gauss-newton' needs outputs, a function that returns the net's outputs and "
+            "the losses computed from them, got None"
         )
     both = _gradient(primary, [*outer, *inner])
     explicit, b = both[: len(outer)], both[len(outer) :]
@@ -230,5 +228,4 @@ def _slope(loss: Tensor, z: Sequence[Tensor]) -> Vector:
     )
 
 
-_CURVATURES = ("hessian", "gauss-newton")
 _PRODUCTS = {"double-backward": _double_backward, "finite-differences": _finite_differences}

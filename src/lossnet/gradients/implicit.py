@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
 
-from lossnet.errors import SettingError, unknown
-from lossnet.gradients.base import Gradient
+from lossnet.errors import SettingError
+from lossnet.gradients.base import Gradient, GradientRule
 from lossnet.gradients.hypergradient import Curvature, Product, hypergradient
 from lossnet.gradients.solvers import ConjugateGradient, Neumann, Solver, norm
 from lossnet.needs import UNLABELLED
-from lossnet.objectives import Compound, Judge
+from lossnet.objectives import Objective
+from lossnet.parameters import Checked, Weight
 
 if TYPE_CHECKING:
     from lossnet.context import Context
-    from lossnet.objectives import Objective
 
 
 @dataclass(frozen=True)
-class Implicit:
-    """The whole gradient of a loss whose candidates come from a net trained on the energy.
+class Implicit(Checked, GradientRule):
+    """The full gradient of a loss whose candidates come from a net trained on the energy.
 
     dL_Prim/dφ = ∂L_Prim/∂φ - ∂²L_Aux/∂φ∂θ (∂²L_Aux/∂θ² + damping I)^-1 ∂L_Prim/∂θ
 
@@ -42,33 +42,25 @@ class Implicit:
         net: the inner net.
     """
 
-    inner: Judge | Compound | None = None
+    inner: Objective | None = None
     solver: Neumann | ConjugateGradient | Solver = field(default_factory=Neumann)
-    damping: float = 1.0
+    damping: Weight = 1.0
     curvature: Curvature = "gauss-newton"
     product: Product = "double-backward"
     net: str = "task"
     keeps_graph: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.curvature not in get_args(Curvature):
-            raise unknown("curvature", self.curvature, get_args(Curvature))
-        if self.product not in get_args(Product):
-            raise unknown("kind of product", self.product, get_args(Product))
-        if not self.damping >= 0:
-            raise SettingError(f"damping must be at least 0, got {self.damping}")
+        super().__post_init__()
         if self.curvature == "gauss-newton" and self.damping == 0:
             raise SettingError(
                 "damping must be above 0 with curvature='gauss-newton', got 0: the matrix of a net "
                 "with more parameters than outputs in a batch is singular"
             )
-        if self.inner is None:
-            return
-        if self.curvature == "gauss-newton" and self.inner.convex_part is None:
+        if self.curvature == "gauss-newton" and self.inner and self.inner.convex_part is None:
             raise SettingError(
-                "no term of the inner objective is convex in the logits, so there is nothing to "
-                "make a Gauss-Newton matrix of; give cross-entropy a weight, or "
-                "curvature='hessian'"
+                "no term of the inner objective is convex in the logits, so it has no Gauss-Newton "
+                "matrix; give cross-entropy a weight, or take curvature='hessian'"
             )
 
     @property
@@ -77,13 +69,12 @@ class Implicit:
 
     def through(self, inner: Objective) -> Implicit:
         """The rule for candidates of a net that is trained on ``inner``."""
-        assert isinstance(inner, Judge | Compound)
         return replace(self, inner=inner)
 
     def check(self, objective: Objective, trains: Sequence[str]) -> None:
         if self.inner is None:
             raise SettingError(
-                f"Implicit must know what {self.net!r} is trained on: give inner=, its objective"
+                f"inner must be the objective that {self.net!r} is trained on, got None"
             )
         # The loss counts the inner net's answer, so a part of it may depend on that net alone.
         objective.check(keep_graph=True, trains=(*trains, self.net))

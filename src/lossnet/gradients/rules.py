@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
 
-from lossnet.gradients.base import Gradient
+from lossnet.gradients.base import Gradient, GradientRule
 
 if TYPE_CHECKING:
     from lossnet.context import Context
@@ -17,18 +17,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Direct:
+class Direct(GradientRule):
     """The loss's own gradient; candidates count as constants."""
 
     keeps_graph: ClassVar[bool] = False
-    nets: ClassVar[frozenset[str]] = frozenset()
-
-    def through(self, inner: Objective) -> Self:
-        """The rule for candidates of a net that is trained on ``inner``: the same."""
-        return self
-
-    def check(self, objective: Objective, trains: Sequence[str]) -> None:
-        objective.check(keep_graph=self.keeps_graph, trains=trains)
 
     def __call__(
         self,

@@ -13,9 +13,10 @@ from typing import ClassVar, Protocol
 import torch
 from torch import Tensor
 
-from lossnet.errors import SettingError, TrainingError
+from lossnet.errors import TrainingError
+from lossnet.parameters import Checked, Count, Positive
 
-#: A vector in the shape of a net's parameters, one tensor a parameter.
+#: A vector in the shape of a net's parameters, one tensor per parameter.
 Vector = tuple[Tensor, ...]
 #: The product v -> A v with a symmetric matrix.
 Matvec = Callable[[Vector], Vector]
@@ -52,15 +53,15 @@ class Solver(Protocol):
 
 
 @dataclass(frozen=True)
-class Neumann:
+class Neumann(Checked):
     """The von Neumann series, s Σ_{j<terms} (I - s A)^j b, which tends to A⁻¹ b.
 
     It is the solver of paper 002 (section 3.2), after Lorraine et al. (2020). For a symmetric A
     it converges where every eigenvalue of A lies between 0 and 2 / s. Term by term it adds
     x <- x + s r, r <- r - s A r to x = 0, r = b.
 
-    What is left over, r = b - A x, is the true residual. ``terms`` products are spent, exactly.
-    A residual above 1 tells that the series diverges: SolverError.
+    The remainder r = b - A x is the true residual. It takes exactly ``terms`` products. A residual
+    above 1 shows that the series diverges: SolverError.
 
     Args:
         terms: number of terms of the sum.
@@ -68,14 +69,8 @@ class Neumann:
             s = r'A r / |A r|², at no further product: on a positive definite A it never diverges.
     """
 
-    terms: int = 3
-    scale: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.terms < 1:
-            raise SettingError(f"terms must be at least 1, got {self.terms}")
-        if self.scale is not None and not self.scale > 0.0:
-            raise SettingError(f"scale must be above 0 or None, got {self.scale}")
+    terms: Count = 3
+    scale: Positive | None = None
 
     def __call__(self, matvec: Matvec, b: Vector) -> Solution:
         size = _size_of_right_side("Neumann", b)
@@ -110,29 +105,23 @@ class Neumann:
 
 
 @dataclass(frozen=True)
-class ConjugateGradient:
+class ConjugateGradient(Checked):
     """Conjugate gradients (Hestenes and Stiefel, 1952), for a positive definite A.
 
     After k products x minimises ½ x'A x - b'x over the span of b, A b, ..., A^(k-1) b. The
     residual is the one the recurrence carries along; it is the true one up to rounding.
 
     A direction p with p'A p <= 0 shows that A is not positive definite: SolverError. Running out
-    of steps is no error; the residual tells how far the solution is.
+    of steps is no error; the residual shows how far the solution is.
 
     Args:
-        steps: products spent at most.
+        steps: largest number of products.
         tolerance: the residual at which to stop earlier.
     """
 
-    steps: int = 10
-    tolerance: float = 1e-6
+    steps: Count = 10
+    tolerance: Positive = 1e-6
     kind: ClassVar[str] = "cg"
-
-    def __post_init__(self) -> None:
-        if self.steps < 1:
-            raise SettingError(f"steps must be at least 1, got {self.steps}")
-        if not self.tolerance > 0.0:
-            raise SettingError(f"tolerance must be above 0, got {self.tolerance}")
 
     def __call__(self, matvec: Matvec, b: Vector) -> Solution:
         size = _size_of_right_side("conjugate gradients", b)

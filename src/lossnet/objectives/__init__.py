@@ -4,7 +4,6 @@ from lossnet.objectives.compare import Compare
 from lossnet.objectives.compound import Compound, Part
 from lossnet.objectives.judge import Judge
 from lossnet.objectives.likelihood import Likelihood
-
-Objective = Compare | Judge | Likelihood | Compound
+from lossnet.objectives.objective import Objective
 
 __all__ = ["Compare", "Compound", "Judge", "Likelihood", "Objective", "Part"]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal
 
 from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.contrasts.contrast import Compared, Contrast
 from lossnet.costs import ByReward, Cost, f1
-from lossnet.errors import SettingError, unknown
+from lossnet.errors import SettingError
 from lossnet.needs import LOCAL, NOTHING, REWARD, TARGET, needs_of
-from lossnet.objectives.checks import check_path, names
+from lossnet.objectives.objective import Objective, check_path, names
+from lossnet.parameters import Checked
 from lossnet.proposals.proposal import Candidates, Proposal
 from lossnet.spaces import mean_positions, sparse
 
@@ -22,20 +23,19 @@ Path = Literal["all", "cost", "none"]
 
 
 @dataclass(frozen=True)
-class Compare:
+class Compare(Checked, Objective):
     """A contrast of candidates' energies.
 
     Args:
         contrast: what is made of the energies.
         proposal: where the candidates come from.
-        cost: cost of a candidate beside the truth, or by the reward, for contrasts that ask for
-            one.
+        cost: cost of a candidate, against the truth or by the reward, for contrasts that need one.
         energy: the net whose energies are compared. A task-net's energy is its negative
             log-likelihood, -log P(y|x), which turns a contrast into a loss on the task-net.
-        path: where candidates keep a path to their net, what it leads through: ``"all"``, energy
-            and cost, their ``"cost"`` alone, or ``"none"``: the candidates are constants.
-        local: compare at every position by itself, for energies that are a mean over positions:
-            the cost of a position is its error, and ``cost`` is not asked.
+        path: where gradients reach the candidates' net, what they flow through: ``"all"``, energy
+            and cost, the ``"cost"`` alone, or ``"none"``: the candidates are constants.
+        local: compare at each position separately, for energies that are a mean over positions:
+            the cost of a position is its error, and ``cost`` is not used.
     """
 
     contrast: Contrast
@@ -44,20 +44,13 @@ class Compare:
     energy: str = "energy"
     path: Path = "all"
     local: bool = False
-    nets_unlabelled: ClassVar[frozenset[str]] = frozenset()
-
-    def __post_init__(self) -> None:
-        if self.path not in get_args(Path):
-            raise unknown("path", self.path, get_args(Path))
 
     @property
     def nets(self) -> frozenset[str]:
-        """Every net it runs."""
         return self.proposal.nets | {self.energy}
 
     @property
     def needs(self) -> frozenset[str]:
-        """What it needs of the task: see :mod:`lossnet.needs`."""
         needs = self.proposal.needs | (LOCAL if self.local else NOTHING)
         if self.contrast.requires & {"target", "log_q"}:
             needs |= TARGET
@@ -65,16 +58,9 @@ class Compare:
 
     @property
     def proposals(self) -> tuple[Proposal, ...]:
-        """Where its candidates come from."""
         return (self.proposal,)
 
-    @property
-    def cost_augmented(self) -> frozenset[str]:
-        """None: it trains an energy."""
-        return frozenset()
-
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
-        """Raise where the proposal cannot give what the contrast or the gradient asks for."""
         proposal, contrast = type(self.proposal).__name__, type(self.contrast).__name__
         if "log_q" in self.contrast.requires - self.proposal.provides:
             raise SettingError(
@@ -84,7 +70,8 @@ class Compare:
         if self.local and ("log_q" in self.contrast.requires or self.needs >= REWARD):
             what = "log q" if "log_q" in self.contrast.requires else "a reward"
             raise SettingError(
-                f"{what} is of a whole output, and local=True compares positions; take local=False"
+                f"{what} is that of a complete output, and local=True compares positions; take "
+                "local=False"
             )
         keep_graph = keep_graph and self.path != "none"
         if keep_graph:
@@ -101,7 +88,6 @@ class Compare:
             )
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
-        """The loss of each example, ``(B,)``."""
         drawn = self.drawn(context, keep_graph)
         y = self.compared(drawn)
         if "target" not in self.contrast.requires:
@@ -110,7 +96,7 @@ class Compare:
         return self.loss(context, drawn, e[1:], e[0])
 
     def drawn(self, context: Context, keep_graph: bool) -> Candidates:
-        """The candidates, with a path to their net where it is asked for and has a use."""
+        """The candidates, with a path to their net where the gradient needs one."""
         return self.proposal(context, keep_graph=keep_graph and self.path != "none")
 
     def compared(self, drawn: Candidates) -> Tensor:
@@ -130,26 +116,13 @@ class Compare:
     ) -> Tensor:
         """The loss of each example, ``(B,)``, once the energies are known."""
         cost = None
-        if "cost" in self.contrast.requires and self.local:
-            cost = context.space.errors(drawn.y, context.target)
-        elif "cost" in self.contrast.requires:
-            cost = context.cost(self.cost, drawn.y)
-        if self.local:
-            # Every position is an example to the contrast.
-            per_position = self.contrast(
-                Compared(
-                    e=e.flatten(1),
-                    e_target=None if e_target is None else e_target.flatten(),
-                    cost=None if cost is None else cost.flatten(1),
-                )
-            )
-            return mean_positions(per_position.view(e.shape[1:]), context.batch.mask, lead=1)
-        return self.contrast(
-            Compared(
-                e=e,
-                e_target=e_target,
-                cost=cost,
-                log_q=drawn.log_q,
-                log_q_target=drawn.log_q_target,
-            )
-        )
+        if "cost" in self.contrast.requires:
+            local, y = self.local, drawn.y
+            cost = context.space.errors(y, context.target) if local else context.cost(self.cost, y)
+        if not self.local:
+            return self.contrast(Compared(e, e_target, cost, drawn.log_q, drawn.log_q_target))
+        # Every position is an example to the contrast.
+        truth = None if e_target is None else e_target.flatten()
+        costs = None if cost is None else cost.flatten(1)
+        per_position = self.contrast(Compared(e.flatten(1), truth, costs))
+        return mean_positions(per_position.view(e.shape[1:]), context.batch.mask, lead=1)

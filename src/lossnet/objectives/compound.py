@@ -10,17 +10,17 @@ import torch
 from torch import Tensor
 
 from lossnet.context import Context
-from lossnet.errors import SettingError, unknown
+from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, TARGET, UNLABELLED
 from lossnet.objectives.compare import Compare
-from lossnet.objectives.judge import Judge
-from lossnet.objectives.likelihood import Likelihood
+from lossnet.objectives.objective import Objective
+from lossnet.parameters import Checked
 from lossnet.proposals.proposal import Proposal
 from lossnet.spaces import sparse
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(Checked):
     """``weight`` times an objective, under a name of its own in the history.
 
     Args:
@@ -32,24 +32,22 @@ class Part:
 
     name: str
     weight: float
-    objective: Compare | Judge | Likelihood
+    objective: Objective
     rows: Literal["batch", "unlabelled"] = "batch"
 
     def __post_init__(self) -> None:
-        if self.rows not in ("batch", "unlabelled"):
-            raise unknown("kind of rows", self.rows, ["batch", "unlabelled"])
+        super().__post_init__()
         if self.rows == "unlabelled" and self.objective.needs >= TARGET:
             raise SettingError(
-                f"{self.name!r} is on unlabelled rows, and its objective needs the truth; take "
-                "cost=ByReward() and candidates that do not ask for it, or terms without "
-                "cross-entropy"
+                f"the objective of {self.name!r} needs the truth, which unlabelled rows lack; take "
+                "cost=ByReward() and candidates that do not need it, or terms without cross-entropy"
             )
         if not self.weight >= 0:
             raise SettingError(f"the weight of {self.name!r} must be at least 0, got {self.weight}")
 
 
 @dataclass(frozen=True)
-class Compound:
+class Compound(Objective):
     """A weighted sum of objectives, such as paper 003's Eq. 6; parts of weight 0 are left out.
 
     Parts may be on unlabelled rows, of which a batch comes with the labelled one: the mean of
@@ -68,18 +66,15 @@ class Compound:
 
     @property
     def nets(self) -> frozenset[str]:
-        """Every net it runs."""
         return frozenset().union(*(part.objective.nets for part in self._counted))
 
     @property
     def needs(self) -> frozenset[str]:
-        """What its parts need of the task, and unlabelled rows where some are on those."""
         own = UNLABELLED if self._unlabelled else NOTHING
         return own.union(*(part.objective.needs for part in self._counted))
 
     @property
     def nets_unlabelled(self) -> frozenset[str]:
-        """The nets it runs on unlabelled rows."""
         return frozenset().union(*(part.objective.nets for part in self._unlabelled))
 
     @property
@@ -88,31 +83,23 @@ class Compound:
 
     @property
     def convex_part(self) -> Compound | None:
-        """The terms that are convex in the predictions' logits, alone; None without any."""
-        parts = []
-        for part in self._counted:
-            convex = part.objective.convex_part if isinstance(part.objective, Judge) else None
-            if convex is not None:
-                parts.append(replace(part, objective=convex))
-        return Compound(tuple(parts)) if parts else None
+        found = [(part, part.objective.convex_part) for part in self._counted]
+        parts = tuple(replace(part, objective=convex) for part, convex in found if convex)
+        return Compound(parts) if parts else None
 
     @property
     def proposals(self) -> tuple[Proposal, ...]:
-        """Where its candidates and predictions come from."""
         return tuple(p for part in self._counted for p in part.objective.proposals)
 
     @property
     def cost_augmented(self) -> frozenset[str]:
-        """Nets that it drives away from the truth: cost-augmented ones, unfit to predict."""
         return frozenset().union(*(part.objective.cost_augmented for part in self._counted))
 
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
-        """Raise where a part cannot be minimised by training these nets."""
         for part in self._counted:
             part.objective.check(keep_graph=keep_graph, trains=trains)
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
-        """The loss of each example, ``(B,)``."""
         total: Tensor | None = None
         for part, value in zip(self._counted, self._losses(context, keep_graph), strict=True):
             context.report(part.name, value)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.errors import SettingError
-from lossnet.objectives.checks import check_path, names
+from lossnet.objectives.objective import Objective, check_path, names
 from lossnet.proposals.net import NetOutput
 from lossnet.proposals.proposal import Proposal
 from lossnet.terms import Weighted
 
 
 @dataclass(frozen=True)
-class Judge:
+class Judge(Objective):
     """A weighted sum of terms on one prediction.
 
     Args:
@@ -27,32 +26,26 @@ class Judge:
 
     terms: tuple[Weighted, ...]
     prediction: Proposal = field(default_factory=NetOutput)
-    nets_unlabelled: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def nets(self) -> frozenset[str]:
-        """Every net it runs."""
         return self.prediction.nets.union(*(t.term.nets for t in self._counted))
 
     @property
     def needs(self) -> frozenset[str]:
-        """What it needs of the task: see :mod:`lossnet.needs`."""
         return self.prediction.needs.union(*(t.term.needs for t in self._counted))
 
     @property
     def proposals(self) -> tuple[Proposal, ...]:
-        """Where its prediction comes from."""
         return (self.prediction,)
 
     @property
     def cost_augmented(self) -> frozenset[str]:
-        """Nets that it drives away from the truth: cost-augmented ones, unfit to predict."""
         raised = any(t.term.cost_augmented for t in self._counted)
         return self.prediction.nets if raised else frozenset()
 
     @property
     def convex_part(self) -> Judge | None:
-        """The terms that are convex in the prediction's logits, alone; None without any."""
         terms = tuple(t for t in self._counted if t.term.convex)
         return replace(self, terms=terms) if terms else None
 
@@ -61,7 +54,6 @@ class Judge:
         return [weighted for weighted in self.terms if weighted.weight]
 
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
-        """Raise where no gradient could reach the net that is trained."""
         if not self._counted:
             raise SettingError("every term has weight 0, so there is nothing to minimise")
         if keep_graph:
@@ -80,7 +72,6 @@ class Judge:
             )
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
-        """The loss of each example, ``(B,)``."""
         prediction = self.prediction(context, keep_graph=True)
         total: Tensor | None = None
         for weighted in self._counted:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.needs import EXACT, TARGET
-from lossnet.objectives.checks import names
-from lossnet.proposals.proposal import Proposal
+from lossnet.objectives.objective import Objective, names
 
 
 @dataclass(frozen=True)
-class Likelihood:
+class Likelihood(Objective):
     """-log p(y*|x) = E(x, y*) + log Σ_y exp(-E(x, y)): a conditional random field.
 
     For energies that have ``log_partition``, such as a chain.
@@ -26,26 +24,13 @@ class Likelihood:
     """
 
     energy: str = "energy"
-    needs: ClassVar[frozenset[str]] = EXACT | TARGET
-    nets_unlabelled: ClassVar[frozenset[str]] = frozenset()
+    needs = EXACT | TARGET
 
     @property
     def nets(self) -> frozenset[str]:
-        """Every net it runs."""
         return frozenset({self.energy})
 
-    @property
-    def proposals(self) -> tuple[Proposal, ...]:
-        """None: it sums over every output."""
-        return ()
-
-    @property
-    def cost_augmented(self) -> frozenset[str]:
-        """None: it trains an energy."""
-        return frozenset()
-
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
-        """Raise where the energy is not what is trained."""
         if self.energy not in trains:
             raise SettingError(
                 f"an update of {names(trains)} minimises the likelihood of {self.energy!r}; train "
@@ -53,7 +38,6 @@ class Likelihood:
             )
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
-        """The loss of each example, ``(B,)``."""
         energy = context.nets[self.energy]
         if not hasattr(energy, "log_partition"):
             raise SettingError(

@@ -1,12 +1,11 @@
 """Proposals: where candidate outputs come from, in training and in prediction."""
 
-from lossnet.proposals.correlated import CorrelatedSamples
 from lossnet.proposals.gbi import GBI
 from lossnet.proposals.minimiser import Minimiser
-from lossnet.proposals.net import NetOutput, Perturbed, Samples
+from lossnet.proposals.net import NetOutput, Perturbed
 from lossnet.proposals.plain import Combined, Exact, Random, Target, Zeros
 from lossnet.proposals.proposal import Candidates, Proposal
-from lossnet.proposals.relaxed import RelaxedSamples
+from lossnet.proposals.samples import CorrelatedSamples, RelaxedSamples, Samples
 
 __all__ = [
     "GBI",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor
@@ -13,17 +13,18 @@ from torch import Tensor
 from lossnet.context import Context
 from lossnet.contrasts.contrast import Compared, Contrast
 from lossnet.costs import Cost
-from lossnet.errors import SettingError, unknown
+from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, needs_of
+from lossnet.parameters import AtLeast, Checked, Positive
 from lossnet.proposals.plain import Zeros
-from lossnet.proposals.proposal import Candidates, Proposal
+from lossnet.proposals.proposal import PATH, Candidates, Proposal
 from lossnet.spaces import sparse
 
 StepKind = Literal["projected", "entropic", "normalised"]
 
 
 @dataclass(frozen=True)
-class GBI:
+class GBI(Checked, Proposal):
     """Gradient descent on J(y) over relaxed outputs, weights frozen, x encoded once.
 
     J is the energy E(x, y); with a ``cost``, the cost-augmented E(x, y) - cost(y, target), whose
@@ -48,8 +49,8 @@ class GBI:
         energy: name of the energy net.
     """
 
-    steps: int = 20
-    lr: float = 0.1
+    steps: Annotated[int, AtLeast(0)] = 20
+    lr: Positive = 0.1
     step: StepKind = "projected"
     adam: bool = True
     start: Proposal = field(default_factory=Zeros)
@@ -59,16 +60,9 @@ class GBI:
     energy: str = "energy"
 
     def __post_init__(self) -> None:
-        if self.steps < 0:
-            raise SettingError(f"steps must be at least 0, got {self.steps}")
-        if not self.lr > 0:
-            raise SettingError(f"lr must be above 0, got {self.lr}")
-        if self.step not in get_args(StepKind):
-            raise unknown("kind of step", self.step, get_args(StepKind))
-        if self.keep not in ("best", "last"):
-            raise unknown("choice of iterate", self.keep, ["best", "last"])
+        super().__post_init__()
         if self.contrast is not None and self.cost is None:
-            raise SettingError("an adversarial GBI needs a cost; give cost= with contrast=")
+            raise SettingError("GBI with a contrast needs a cost, got cost=None")
         if self.contrast is not None and self.contrast.requires - {"cost"}:
             raise SettingError(
                 f"an adversarial GBI judges every output by itself, and "
@@ -79,7 +73,7 @@ class GBI:
     @property
     def provides(self) -> frozenset[str]:
         # Adam divides by a square root that starts at zero: its unrolled gradient is not finite.
-        return frozenset() if self.adam else frozenset({"path"})
+        return NOTHING if self.adam else PATH
 
     @property
     def nets(self) -> frozenset[str]:
@@ -91,7 +85,7 @@ class GBI:
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         if keep_graph and self.adam:
-            raise SettingError("Adam's steps cannot be unrolled; give adam=False")
+            raise SettingError("GBI can be unrolled only with adam=False, got adam=True")
         start = self.start(context, keep_graph=keep_graph)
         h = context.encoded(self.energy)
         with torch.enable_grad():

@@ -1,4 +1,4 @@
-"""The output of lowest energy, found exactly where the energy can."""
+"""The output of lowest energy, for energies that can find it exactly."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 
 from lossnet.context import Context
-from lossnet.errors import SettingError
-from lossnet.needs import EXACT, NOTHING, TARGET
-from lossnet.proposals.proposal import Candidates
+from lossnet.needs import EXACT, TARGET
+from lossnet.parameters import Weight
+from lossnet.proposals.proposal import Candidates, FromEnergy
 
 
 @dataclass(frozen=True)
-class Minimiser:
+class Minimiser(FromEnergy):
     """argmin_y E(x, y) - margin Δ(y, y*) of an energy that has ``minimise``.
 
-    Such as a chain's, by Viterbi's algorithm. One candidate, discrete.
+    For instance a chain's, by Viterbi's algorithm. One discrete candidate.
 
     Args:
         energy: name of the energy.
@@ -25,20 +25,11 @@ class Minimiser:
     """
 
     energy: str = "energy"
-    margin: float = 0.0
-    provides = NOTHING
-
-    def __post_init__(self) -> None:
-        if not self.margin >= 0:
-            raise SettingError(f"margin must be at least 0, got {self.margin}")
+    margin: Weight = 0.0
 
     @property
     def needs(self) -> frozenset[str]:
         return EXACT | TARGET if self.margin else EXACT
-
-    @property
-    def nets(self) -> frozenset[str]:
-        return frozenset({self.energy})
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         h = context.encoded(self.energy)

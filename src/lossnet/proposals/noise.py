@@ -1,4 +1,4 @@
-"""Noise on images in which neighbouring pixels go together."""
+"""Noise that turns logits into samples, and smooth noise on images."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from lossnet.context import Context
 from lossnet.errors import SettingError
 
 
-def check_planes(logits: Tensor, coupled: bool, net: str, what: str, instead: str) -> None:
-    """Raise unless logits are of images, ``(B, H, W)`` or with classes ``(B, H, W, C)``."""
+def image_noise(
+    context: Context, logits: Tensor, k: int, radius: float, what: str, instead: str
+) -> Tensor:
+    """:func:`smooth_noise` for the logits of images; with shared noise, one image for all."""
+    coupled = context.space.coupled
     if logits.dim() != 3 + coupled:
         raise SettingError(
-            f"the net {net!r} gives logits of shape {tuple(logits.shape)}, which have no rows and "
-            f"columns of pixels; {what} are for images: {instead}"
+            f"net {what} need logits of images, (B, H, W) or (B, H, W, C), got shape "
+            f"{tuple(logits.shape)}; {instead}"
         )
+    like = logits[:1] if context.shared_noise else logits
+    return smooth_noise(like, k, radius, coupled, context.generator)
 
 
 def sampling_noise(uniform: Tensor, coupled: bool) -> Tensor:

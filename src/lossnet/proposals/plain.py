@@ -1,4 +1,4 @@
-"""Candidates that need no net: the truth, every output, zeros, random points; and mixtures."""
+"""Candidates that come from no net: the truth, every output, zeros, random points; and unions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.errors import SettingError
-from lossnet.needs import NOTHING, TARGET
-from lossnet.proposals.proposal import Candidates, Proposal
+from lossnet.needs import TARGET
+from lossnet.parameters import Count
+from lossnet.proposals.proposal import LOG_Q, Candidates, FromEnergy, Proposal
 from lossnet.spaces import sparse
 
 
 @dataclass(frozen=True)
-class Target:
+class Target(Proposal):
     """The truth itself: one candidate."""
 
-    provides = NOTHING
-    nets = NOTHING
     needs = TARGET
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
@@ -27,16 +26,15 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Exact:
+class Exact(Proposal):
     """Every discrete output, N candidates; for small spaces.
 
-    As a proposal its q is uniform, so that a contrast over it is a sum over the whole space.
-    The truth is among them, so a contrast that counts it besides, such as
+    As a proposal its q is uniform, so that a contrast over it is a sum over the whole space. The
+    truth is among them, so a contrast that adds it, such as
     :class:`~lossnet.contrasts.Ranking`, counts it twice.
     """
 
-    provides = frozenset({"log_q"})
-    nets = NOTHING
+    provides = LOG_Q
     needs = TARGET
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
@@ -52,7 +50,7 @@ class Exact:
 
 
 @dataclass(frozen=True)
-class Zeros:
+class Zeros(FromEnergy):
     """The output nearest to zero, a start for gradient-based inference: one candidate.
 
     Nothing on for :class:`~lossnet.Binary`, the uniform distribution for
@@ -60,12 +58,6 @@ class Zeros:
     """
 
     energy: str = "energy"
-    provides = NOTHING
-    needs = NOTHING
-
-    @property
-    def nets(self) -> frozenset[str]:
-        return frozenset({self.energy})
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         zeros = torch.zeros_like(_shaped_like_output(context, self.energy))
@@ -73,21 +65,11 @@ class Zeros:
 
 
 @dataclass(frozen=True)
-class Random:
+class Random(FromEnergy):
     """``k`` uniformly random relaxed outputs, starts for gradient-based inference."""
 
-    k: int = 3
+    k: Count = 3
     energy: str = "energy"
-    provides = NOTHING
-    needs = NOTHING
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise SettingError(f"k must be at least 1, got {self.k}")
-
-    @property
-    def nets(self) -> frozenset[str]:
-        return frozenset({self.energy})
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         like = _shaped_like_output(context, self.energy)
@@ -110,14 +92,14 @@ def _shaped_like_output(context: Context, name: str) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Combined:
+class Combined(Proposal):
     """The candidates of several proposals together, for contrasts that need no log q."""
 
     parts: tuple[Proposal, ...]
 
     def __post_init__(self) -> None:
         if not self.parts:
-            raise SettingError("no proposal given: name at least one source of candidates")
+            raise SettingError("Combined needs at least one proposal, got none")
 
     @property
     def provides(self) -> frozenset[str]:

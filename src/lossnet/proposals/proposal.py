@@ -8,6 +8,11 @@ from typing import Protocol
 from torch import Tensor
 
 from lossnet.context import Context
+from lossnet.needs import NOTHING
+from lossnet.parameters import Checked
+
+LOG_Q = frozenset({"log_q"})
+PATH = frozenset({"path"})
 
 
 @dataclass(frozen=True)
@@ -33,18 +38,46 @@ class Proposal(Protocol):
     ``provides`` holds ``"log_q"`` where log-probabilities come with the candidates, and
     ``"path"`` where gradients flow from them to the net they come from. ``nets`` are the nets
     it runs, ``needs`` what it needs of the task (see :mod:`lossnet.needs`): ``"target"`` where it
-    can serve only where the truth is known.
+    works only where the truth is known. All three are empty by default.
     """
 
     @property
-    def provides(self) -> frozenset[str]: ...
+    def provides(self) -> frozenset[str]:
+        return NOTHING
 
     @property
-    def nets(self) -> frozenset[str]: ...
+    def nets(self) -> frozenset[str]:
+        return NOTHING
 
     @property
-    def needs(self) -> frozenset[str]: ...
+    def needs(self) -> frozenset[str]:
+        return NOTHING
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         """Candidates for the context's batch; detached from the nets unless ``keep_graph``."""
         ...
+
+
+class FromNet(Checked, Proposal):
+    """A proposal whose candidates come from the output of one net."""
+
+    net: str
+
+    @property
+    def nets(self) -> frozenset[str]:
+        return frozenset({self.net})
+
+    def logits(self, context: Context, keep_graph: bool) -> Tensor:
+        """The net's logits ``(B, *S)``."""
+        logits = context.logits(self.net)
+        return logits if keep_graph else logits.detach()
+
+
+class FromEnergy(Checked, Proposal):
+    """A proposal that runs one energy."""
+
+    energy: str
+
+    @property
+    def nets(self) -> frozenset[str]:
+        return frozenset({self.energy})

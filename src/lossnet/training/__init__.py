@@ -1,10 +1,9 @@
 """Training: one loop, its steps, checkpoints and progress."""
 
 from lossnet.training.checkpoint import Checkpoint, resume, save_checkpoint
-from lossnet.training.duration import Duration
 from lossnet.training.loop import Callback, Trainer
 from lossnet.training.predict import predict
-from lossnet.training.progress import Progress, ProgressLines, show_progress
+from lossnet.training.progress import Duration, Progress, ProgressLines, show_progress
 from lossnet.training.source import Arrays, Source
 from lossnet.training.step import build_optimiser, step
 

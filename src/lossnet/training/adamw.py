@@ -12,8 +12,8 @@ from torch import Tensor
 class AdamW:
     """``torch.optim.AdamW(fused=True)``, bit for bit, for one group of parameters.
 
-    torch's own class imports ``torch._dynamo`` when it is built, which takes longer than many a
-    fit, and looks for compilers and hooks at every step.
+    torch's own class imports ``torch._dynamo`` when it is built, which takes longer than a short
+    fit, and checks for compilers and hooks at every step.
 
     Args:
         parameters: what it changes; those without a ``grad`` are left alone.
@@ -89,8 +89,8 @@ def _start(parameter: Tensor, slots: dict[str, Tensor]) -> dict[str, Tensor]:
 def match_layout(values: Tensor, like: Tensor) -> Tensor:
     """A weight's gradient, or a slot of its optimiser, in the weight's memory layout.
 
-    Fused AdamW goes through all of them as they lie in memory: of a channels-last weight and a
-    gradient that is not, it would pair other entries.
+    Fused AdamW reads all of them in memory order: with a channels-last weight and a gradient in
+    another layout, it would pair the wrong entries.
     """
     if values.stride() == like.stride():
         return values

@@ -1,4 +1,4 @@
-"""Checkpoints: the whole state of training in one file, so that a killed run can go on."""
+"""Checkpoints: the complete state of training in one file, so that a killed run can continue."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from lossnet.errors import DataError, TrainingError
 from lossnet.files import atomic_write, check_form
-from lossnet.training.loop import Trainer
+from lossnet.training.loop import Callback, Trainer
 
 _STATE = {
     "settings": {str: object},
@@ -31,13 +31,13 @@ _STATE = {
 }
 
 
-class Checkpoint:
+class Checkpoint(Callback):
     """A callback that writes ``path`` after an epoch, at most every ``seconds``.
 
     Args:
         path: the file.
         settings: what the run was started with; a resumed run must match it.
-        seconds: least time between two writes.
+        seconds: shortest time between two writes.
     """
 
     def __init__(
@@ -47,9 +47,6 @@ class Checkpoint:
         self.settings = dict(settings)
         self.seconds = seconds
         self._last = -float("inf")
-
-    def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
-        """Nothing: a checkpoint holds whole epochs."""
 
     def on_epoch(self, trainer: Trainer) -> None:
         """Write, unless the last write is too recent."""
@@ -63,12 +60,9 @@ class Checkpoint:
                 ) from error
             self._last = time.monotonic()
 
-    def on_end(self, trainer: Trainer) -> None:
-        """Nothing: the last good state is on disk, or about to be saved as a model."""
-
 
 def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, Any]) -> None:
-    """Write the trainer's whole state to ``path``, whole or not at all."""
+    """Write the trainer's complete state to ``path`` atomically."""
     tensors: dict[str, Tensor] = {
         "random/order": trainer.order.get_state(),
         "random/order beside": trainer.order_unlabelled.get_state(),
@@ -114,12 +108,9 @@ def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> N
 def resume(path: str | Path, trainer: Trainer, settings: Mapping[str, Any]) -> None:
     """Put the trainer where the checkpoint left off; the file is checked before anything moves."""
     tensors, state = _read(path)
-    if state["settings"] != json.loads(json.dumps(dict(settings))):
-        changed = sorted(
-            key
-            for key in {*state["settings"], *settings}
-            if state["settings"].get(key) != json.loads(json.dumps(settings.get(key)))
-        )
+    stored, given = state["settings"], json.loads(json.dumps(dict(settings)))
+    if stored != given:
+        changed = sorted(key for key in {*stored, *given} if stored.get(key) != given.get(key))
         raise DataError(
             f"{path} was made with other settings ({', '.join(changed)} differ); resume with the "
             "same ones, or start again without resuming"
@@ -140,13 +131,11 @@ def _restore(trainer: Trainer, tensors: Mapping[str, Tensor], state: Mapping[str
     trainer.history = state["history"]
     trainer.order.set_state(tensors["random/order"])
     trainer.order_unlabelled.set_state(tensors["random/order beside"])
-    # Other devices have other generators: there, candidates and dropout start their streams anew.
-    same_device = state["device"] == trainer.device.type
-    if same_device:
+    # Other devices have other generators: there, candidates and dropout start new streams.
+    if state["device"] == trainer.device.type:
         trainer.generator.set_state(tensors["random/proposals"])
+        trainer.streams.states.update(_below(tensors, "random/net/"))
     for name, net in trainer.nets.items():
-        if same_device:
-            trainer.streams.states[name] = tensors[f"random/net/{name}"]
         net.load_state_dict(_below(tensors, f"net/{name}/"))
         if best := _below(tensors, f"best/{name}/"):
             trainer.best_weights[name] = best
@@ -185,5 +174,5 @@ def _checksum(tensors: Mapping[str, Tensor], text: str) -> str:
     return digest.hexdigest()
 
 
-def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, torch.Tensor]:
+def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}

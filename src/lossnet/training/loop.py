@@ -13,6 +13,7 @@ from lossnet.context import Context, Streams, stream_seed
 from lossnet.devices import device_of, generator_on
 from lossnet.errors import SettingError, TrainingError
 from lossnet.method import Method, Phase, Update
+from lossnet.parameters import Count, check_value
 from lossnet.proposals.proposal import Proposal
 from lossnet.spaces import Space
 from lossnet.training.predict import over_batches
@@ -22,16 +23,19 @@ from lossnet.training.threads import flush_denormals, suitable_threads
 
 
 class Callback(Protocol):
-    """Told how training goes."""
+    """Called as training proceeds; a subclass implements what it needs."""
 
     def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
         """After every batch, with the mean loss of each update's steps on it."""
+        return
 
     def on_epoch(self, trainer: Trainer) -> None:
         """After every epoch; ``trainer.history[-1]`` is its row."""
+        return
 
     def on_end(self, trainer: Trainer) -> None:
         """After the last phase, or when training stops on an error."""
+        return
 
 
 class Trainer:
@@ -46,17 +50,17 @@ class Trainer:
         nets: the nets by name, changed in place.
         space: what an output is.
         data: the training rows.
-        unlabelled: rows without a truth, for phases that train on such; where they come beside
-            the others, an epoch is a round of the longer of the two, and the shorter is gone
-            through again and again, in a new order each time.
+        unlabelled: rows without a truth, for phases that train on them; where a phase uses both
+            kinds, an epoch is one pass over the longer of the two, and the shorter is repeated,
+            in a new order each time.
         score: metric of a proposal's predictions on validation data, higher is better; None
             trains ``max_epochs`` and keeps the last weights.
         validation: validation rows, for phases that monitor their loss.
-        batch_size: rows a batch.
-        max_epochs: most epochs of each phase.
+        batch_size: rows per batch.
+        max_epochs: largest number of epochs of each phase.
         patience: epochs without improvement after which a phase ends.
         seed: source of all randomness.
-        callbacks: told of every batch and epoch.
+        callbacks: called after every batch and epoch.
     """
 
     def __init__(
@@ -77,13 +81,14 @@ class Trainer:
     ) -> None:
         counts = {"batch_size": batch_size, "max_epochs": max_epochs, "patience": patience}
         for name, value in counts.items():
-            if value < 1:
-                raise SettingError(f"{name} is {value}; give 1 or more")
+            check_value(name, Count, value)
         if missing := method.nets - set(nets):
             raise SettingError(f"method {method.name!r} needs a net named {sorted(missing)[0]!r}")
         for phase in method.phases:
             if phase.monitor == "loss" and score is not None and validation is None:
-                raise SettingError(f"phase {phase.name!r} monitors its loss: give validation rows")
+                raise SettingError(
+                    f"phase {phase.name!r} monitors its loss: it needs validation rows"
+                )
         self.sources = {"train": data, "validation": validation, "unlabelled": unlabelled}
         for phase in method.phases:
             for rows in (phase.rows, "unlabelled" if phase.uses_unlabelled else phase.rows):
@@ -116,7 +121,7 @@ class Trainer:
         return source
 
     def run(self) -> list[dict[str, Any]]:
-        """Run every phase from where training stands; return the history, a row an epoch."""
+        """Run every phase from where training stands; return the history, one row per epoch."""
         first = self.data.batch(slice(self.batch_size))
         # Softplus energies produce denormal numbers, several times slower than others.
         with suitable_threads(self.nets.values(), first), flush_denormals():
@@ -162,17 +167,12 @@ class Trainer:
         began = time.perf_counter()
         sums: dict[str, float] = {}
         batches = self._batches()
-        for number, (rows, beside) in enumerate(batches):
-            measures = self._batch(rows, beside, number)
+        for number, (rows, unlabelled) in enumerate(batches):
+            measures = self._batch(rows, unlabelled, number)
             for name, value in measures.items():
                 sums[name] = sums.get(name, 0.0) + value
-            losses = {
-                name.removeprefix("loss/"): value
-                for name, value in measures.items()
-                if name.startswith("loss/")
-            }
             for callback in self.callbacks:
-                callback.on_batch(self, losses)
+                callback.on_batch(self, losses_of(measures))
         self._check_finite(len(batches))
         self.epoch += 1
         row: dict[str, Any] = {"phase": self.phase.name, "epoch": self.epoch}
@@ -184,23 +184,33 @@ class Trainer:
         for callback in self.callbacks:
             callback.on_epoch(self)
 
+    @property
+    def _unlabelled(self) -> Source | None:
+        """The unlabelled rows that come with the others in this phase."""
+        return self.sources["unlabelled"] if self.phase.uses_unlabelled else None
+
+    @property
+    def batches_per_epoch(self) -> int:
+        """About how many batches an epoch of this phase has."""
+        rows = len(self.data), len(self._unlabelled or ())
+        return math.ceil(max(rows) / self.batch_size)
+
     def _batches(self) -> list[tuple[Tensor, Tensor | None]]:
-        """The rows of an epoch's batches, and of the unlabelled ones beside them."""
+        """The rows of an epoch's batches, and the unlabelled rows that come with each."""
         own = list(self.data.shuffled(self.batch_size, self.order))
-        spare = self.sources["unlabelled"]
-        if not self.phase.uses_unlabelled or spare is None:
+        if self._unlabelled is None:
             return [(rows, None) for rows in own]
-        beside = list(spare.shuffled(self.batch_size, self.order_unlabelled))
-        longest = max(len(own), len(beside))
+        others = list(self._unlabelled.shuffled(self.batch_size, self.order_unlabelled))
+        longest = max(len(own), len(others))
         while len(own) < longest:
             own += self.data.shuffled(self.batch_size, self.order)
-        while len(beside) < longest:
-            beside += spare.shuffled(self.batch_size, self.order_unlabelled)
-        return list(zip(own[:longest], beside[:longest], strict=True))
+        while len(others) < longest:
+            others += self._unlabelled.shuffled(self.batch_size, self.order_unlabelled)
+        return list(zip(own[:longest], others[:longest], strict=True))
 
-    def _batch(self, rows: Tensor, beside: Tensor | None, number: int) -> dict[str, float]:
+    def _batch(self, rows: Tensor, unlabelled: Tensor | None, number: int) -> dict[str, float]:
         """Every update of the phase on one batch; the means of what their steps measured."""
-        spare = self.sources["unlabelled"]
+        others = self._unlabelled
         context = Context(
             self.nets,
             self.data.batch(rows),
@@ -208,7 +218,7 @@ class Trainer:
             generator=self.generator,
             training=self.phase.trained,
             streams=self.streams,
-            unlabelled=None if spare is None or beside is None else spare.batch(beside),
+            unlabelled=None if others is None or unlabelled is None else others.batch(unlabelled),
         )
         where = f" (phase {self.phase.name!r}, epoch {self.epoch + 1}, batch {number + 1})"
         means: dict[str, float] = {}
@@ -223,12 +233,12 @@ class Trainer:
         return means | reports
 
     def _check_finite(self, batches: int) -> None:
-        """Stop on weights that an infinite gradient of a finite loss has spoilt.
+        """Stop on weights that an infinite gradient of a finite loss made non-finite.
 
-        The next batch's loss would tell, but a checkpoint may be written before.
+        The next batch's loss would show it, but a checkpoint may be written before.
         """
         for update, parameters in zip(self.phase.updates, self.parameters, strict=True):
-            # A sum is finite only where every weight is, and is found in one quick pass.
+            # A sum is finite only where every weight is, and takes one quick pass.
             if not all(math.isfinite(parameter.sum().item()) for parameter in parameters):
                 raise TrainingError(
                     f"the {update.name!r} update left weights that are not finite (phase "
@@ -249,8 +259,8 @@ class Trainer:
                 f"the validation {self.phase.monitor} became nan (phase {self.phase.name!r}, "
                 f"epoch {self.epoch}), so early stopping cannot go by it"
             )
-        # F1 of spans and IoU are 0 until the first hit: of such epochs the last has learnt most,
-        # and they are no reason to stop or to slow down.
+        # F1 of spans and IoU are 0 until the first hit: among such epochs the last has learnt most,
+        # and they are no reason to stop or to lower the learning rate.
         waiting = self.phase.monitor == "metric" and value == self.best == 0.0
         if self.best is None or value > self.best or waiting:
             self.best, self.epochs_since_best = value, 0
@@ -271,15 +281,15 @@ class Trainer:
 
     def _validation_loss(self, update: Update) -> float:
         assert self.validation is not None
-        losses = over_batches(
-            lambda context: update.objective(context),
-            self.nets,
-            self.space,
-            self.validation,
-            seed=self.seed,
-        )
-        return float(losses.mean())
+        rows = self.nets, self.space, self.validation
+        return float(over_batches(update.objective, *rows, seed=self.seed).mean())
 
     def _restore_best(self) -> None:
         for name, weights in self.best_weights.items():
             self.nets[name].load_state_dict(weights)
+
+
+def losses_of(measures: Mapping[str, float]) -> dict[str, float]:
+    """The losses among an epoch's or a batch's measures, by the update's name."""
+    start = "loss/"
+    return {k.removeprefix(start): v for k, v in measures.items() if k.startswith(start)}

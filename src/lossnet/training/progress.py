@@ -1,4 +1,7 @@
-"""How training goes: a progress bar in a terminal, elsewhere a line now and then."""
+"""Progress of training: a bar in a terminal, elsewhere a line now and then; and how long it takes.
+
+Training continues where nobody reads these messages any more.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from collections.abc import Mapping
 
 from tqdm.auto import tqdm
 
-from lossnet.training.loop import Callback, Trainer
+from lossnet.training.loop import Callback, Trainer, losses_of
+
+#: Batches that are timed, after the first, which is slower than the others.
+TIMED = 3
 
 
 def show_progress(metric: str) -> Callback:
@@ -19,11 +25,22 @@ def show_progress(metric: str) -> Callback:
     return Progress(metric) if terminal or "ipykernel" in sys.modules else ProgressLines(metric)
 
 
-class ProgressLines:
+def _print(text: str) -> None:
+    """Print a line to standard error, above a progress bar if there is one."""
+    with contextlib.suppress(OSError, ValueError):
+        tqdm.write(text, file=sys.stderr)
+        sys.stderr.flush()
+
+
+def _texts(losses: Mapping[str, float]) -> list[str]:
+    return [f"{name} loss {value:.4g}" for name, value in losses.items()]
+
+
+class ProgressLines(Callback):
     """A callback that prints a line after every tenth of a phase's epochs, or every 30 seconds.
 
     Args:
-        metric: what the validation metric is called.
+        metric: name of the validation metric.
         seconds: time after which the next epoch is reported.
     """
 
@@ -35,19 +52,15 @@ class ProgressLines:
     def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
         """Print a line of a long epoch, unless the last one is recent."""
         if time.monotonic() - self._last >= self.seconds:
-            self._print(trainer, trainer.epoch + 1, losses)
+            self._report(trainer, trainer.epoch + 1, losses)
 
     def on_epoch(self, trainer: Trainer) -> None:
         """Print a line after every tenth of the epochs."""
         if trainer.epoch % math.ceil(trainer.max_epochs / 10) == 0:
             row = trainer.history[-1]
-            losses = {k.removeprefix("loss/"): v for k, v in row.items() if k.startswith("loss/")}
-            self._print(trainer, trainer.epoch, losses, row.get("metric"))
+            self._report(trainer, trainer.epoch, losses_of(row), row.get("metric"))
 
-    def on_end(self, trainer: Trainer) -> None:
-        """Nothing to close."""
-
-    def _print(
+    def _report(
         self,
         trainer: Trainer,
         epoch: int,
@@ -56,16 +69,13 @@ class ProgressLines:
     ) -> None:
         self._last = time.monotonic()
         texts = [f"{trainer.phase.name}: epoch {epoch} of at most {trainer.max_epochs}"]
-        texts += [f"{name} loss {value:.4g}" for name, value in losses.items()]
+        texts += _texts(losses)
         if metric is not None:
             texts.append(f"validation {self.metric} {metric:.4f}")
-        texts.append(f"{self._last - self._began:.0f} s")
-        # Training goes on where nobody reads its progress any more.
-        with contextlib.suppress(OSError, ValueError):
-            print(", ".join(texts), file=sys.stderr, flush=True)
+        _print(", ".join([*texts, f"{self._last - self._began:.0f} s"]))
 
 
-class Progress:
+class Progress(Callback):
     """A callback that shows a bar for each phase: batches, losses and the validation metric."""
 
     def __init__(self, metric: str = "metric") -> None:
@@ -77,8 +87,8 @@ class Progress:
     def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
         """Advance the bar by one batch."""
         if self._bar is None or self._phase != trainer.phase_index:
-            self._close()
-            batches = math.ceil(len(trainer.data) / trainer.batch_size)
+            self.on_end(trainer)
+            batches = trainer.batches_per_epoch
             self._bar = tqdm(
                 total=batches * trainer.max_epochs,
                 initial=batches * trainer.epoch,
@@ -86,21 +96,75 @@ class Progress:
                 unit="batch",
             )
             self._phase = trainer.phase_index
-        texts = [f"{name} loss {value:.4g}" for name, value in losses.items()]
-        self._bar.set_postfix_str(", ".join([*texts, self._metric_text]), refresh=False)
+        self._bar.set_postfix_str(", ".join([*_texts(losses), self._metric_text]), refresh=False)
         self._bar.update()
 
     def on_epoch(self, trainer: Trainer) -> None:
-        """Take up the epoch's metric."""
+        """Show the epoch's metric from now on."""
         row = trainer.history[-1]
         if "metric" in row:
             self._metric_text = f"validation {self.metric} {row['metric']:.4f}"
 
     def on_end(self, trainer: Trainer) -> None:
         """Close the bar."""
-        self._close()
-
-    def _close(self) -> None:
         if self._bar is not None:
             self._bar.close()
             self._bar = None
+
+
+class Duration(Callback):
+    """A callback that says, after a few batches, how long a phase takes at most.
+
+    It only measures time: random streams and weights are as without it. What validation adds is
+    reported after the first epoch.
+
+    Args:
+        long: seconds below which nothing is reported.
+    """
+
+    def __init__(self, *, long: float = 60.0) -> None:
+        self.long = long
+        self._phase = -1
+        self._batches = 0
+        self._began = 0.0
+
+    def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
+        """Time the first batches of a phase."""
+        if self._phase != trainer.phase_index:
+            self._phase, self._batches = trainer.phase_index, 0
+        self._batches += 1
+        if self._batches == 1:
+            self._began = time.perf_counter()
+        elif self._batches == 1 + TIMED:
+            each = (time.perf_counter() - self._began) / TIMED
+            self._report(trainer, each * trainer.batches_per_epoch, "without validation")
+
+    def on_epoch(self, trainer: Trainer) -> None:
+        """Report the time of all epochs after the first, if the batches were not enough."""
+        timed, self._batches = self._batches > TIMED, 1 + TIMED
+        first = sum(row["phase"] == trainer.phase.name for row in trainer.history) == 1
+        if first and not (timed and trainer.score is None):
+            what = "without validation" if trainer.score is None else "with validation"
+            self._report(trainer, trainer.history[-1]["seconds"], what)
+
+    def _report(self, trainer: Trainer, seconds: float, what: str) -> None:
+        """Report the rest of a phase whose epochs take ``seconds`` each."""
+        rest = seconds * (trainer.max_epochs - trainer.epoch)
+        if rest < self.long:
+            return
+        sooner = "" if trainer.score is None else "; early stopping may end it sooner"
+        epochs = f"{trainer.max_epochs} epochs"
+        _print(f"{trainer.phase.name}: up to {format_duration(rest)} for {epochs}, {what}{sooner}")
+
+
+def format_duration(seconds: float) -> str:
+    """A duration in one unit.
+
+    >>> [format_duration(s) for s in (70, 1000, 9000, 200000)]
+    ['70 seconds', '17 minutes', '2.5 hours', '2.3 days']
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} seconds"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours" if seconds < 172800 else f"{seconds / 86400:.1f} days"

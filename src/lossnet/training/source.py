@@ -56,35 +56,29 @@ class Arrays:
         share: bool = False,
         transform: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> None:
-        self._transform = transform
-        self._dtype = torch.float32
-        self._share = share
-        self._csr = None
-        self._x: Tensor | None = None
-        self._n = X.shape[0]
-        self._device = torch.device(device)
+        self._transform, self._share = transform, share
+        self._dtype, self._device = torch.float32, torch.device(device)
+        #: A tensor, or a CSR matrix whose rows are made dense batch by batch.
+        self._x: Any
         if hasattr(X, "tocsr") and 4 * X.shape[0] * X.shape[1] > _DENSE_BYTES:
-            self._csr = X.tocsr().astype(np.float32)
+            self._x = X.tocsr().astype(np.float32)
         else:
             self._x = self._tensor(X.toarray() if hasattr(X, "toarray") else X)
-        self._y: Tensor | None = None
-        if Y is not None:
-            self._y = self._placed(Y)
+        self._y = None if Y is None else self._placed(Y)
 
     def __len__(self) -> int:
-        return int(self._n)
+        return int(self._x.shape[0])
 
     def batch(self, rows: Tensor | slice) -> Batch:
         if isinstance(rows, Tensor):
             rows = rows.to(self._device)
-        if self._csr is not None:
-            chosen = rows if isinstance(rows, slice) else rows.cpu().numpy()
-            x = self._tensor(self._csr[chosen].toarray())
-        else:
-            assert self._x is not None
+        if isinstance(self._x, Tensor):
             x = _take(self._x, rows)
             if isinstance(rows, slice) and not self._share:
                 x = x.clone()
+        else:
+            chosen = rows if isinstance(rows, slice) else rows.cpu().numpy()
+            x = self._tensor(self._x[chosen].toarray())
         y = None if self._y is None else _take(self._y, rows).to(self._dtype)
         return Batch(x.to(self._dtype), y)
 
@@ -110,12 +104,12 @@ class Arrays:
 
 
 def random_order(rows: int, generator: torch.Generator) -> Tensor:
-    """The numbers of so many rows in random order, on the generator's device."""
+    """The numbers of the rows in random order, on the generator's device."""
     return torch.randperm(rows, generator=generator, device=generator.device)
 
 
 def row_slices(rows: int, size: int) -> list[slice]:
-    """So many rows one after another, in batches of that size."""
+    """Slices that cover the rows in order, in batches of ``size``."""
     return [slice(first, first + size) for first in range(0, rows, size)]
 
 

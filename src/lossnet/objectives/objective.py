@@ -1,0 +1,69 @@
+"""The interface of an objective, and what objectives check when a method is built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from torch import Tensor
+
+from lossnet.context import Context
+from lossnet.errors import SettingError
+from lossnet.needs import NOTHING
+from lossnet.proposals.proposal import Proposal
+
+
+class Objective(Protocol):
+    """What an update minimises: a loss of each example, and what it declares."""
+
+    @property
+    def nets(self) -> frozenset[str]:
+        """Every net it runs."""
+        ...
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What it needs of the task: see :mod:`lossnet.needs`."""
+        ...
+
+    @property
+    def nets_unlabelled(self) -> frozenset[str]:
+        """The nets it runs on unlabelled rows."""
+        return NOTHING
+
+    @property
+    def proposals(self) -> tuple[Proposal, ...]:
+        """Where its candidates and predictions come from."""
+        return ()
+
+    @property
+    def cost_augmented(self) -> frozenset[str]:
+        """Nets that it drives away from the truth, unfit to predict."""
+        return NOTHING
+
+    @property
+    def convex_part(self) -> Objective | None:
+        """The terms that are convex in the predictions' logits, alone; None without any."""
+        return None
+
+    def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
+        """Raise where it cannot be minimised by training these nets."""
+        ...
+
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
+        """The loss of each example, ``(B,)``."""
+        ...
+
+
+def names(trains: Sequence[str]) -> str:
+    return " and ".join(map(repr, trains))
+
+
+def check_path(proposal: Proposal, otherwise: str) -> None:
+    """Raise where no gradient flows from a proposal's candidates to the nets they come from."""
+    if "path" not in proposal.provides:
+        raise SettingError(
+            f"this gradient needs a path from the candidates to their net and "
+            f"{type(proposal).__name__} has none; take NetOutput, Perturbed, RelaxedSamples or GBI "
+            f"without Adam, or {otherwise}"
+        )
