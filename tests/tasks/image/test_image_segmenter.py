@@ -229,8 +229,10 @@ def test_grey_values_are_scaled_as_in_training(tmp_path) -> None:
             for k in range(count):
                 path = tmp_path / folder / kind / f"{k}.png"
                 image.fromarray(arrays[k].astype(dtype)).save(path)
-    model = segmenter().fit(tmp_path / "train")
+    model = segmenter().fit(tmp_path / "train", validation_data=str(tmp_path / "train"))
     assert model.white_ == 4095
+    # A second fit reads its files by their own values.
+    assert clone(model).fit(tmp_path / "train").fit(tmp_path / "dark").white_ == 255
     model.save(tmp_path / "model")
     model = ImageSegmenter.load(tmp_path / "model")
     alike = load_images(tmp_path / "dark", white=4095)

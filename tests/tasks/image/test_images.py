@@ -62,6 +62,23 @@ def test_bad_arrays(images, masks, message) -> None:
         ImageData(images, masks)
 
 
+def test_parts_are_joined() -> None:
+    first = ImageData(IMAGES, MASKS, name="a", notes=["one"])
+    second = ImageData(IMAGES[:2] / 255.0, MASKS[:2], notes=["one", "two"], white=4095)
+    data = ImageData.join({"test": second, "train": first})
+    assert (data.name, data.names[4:6]) == ("a", ["train/4", "test/0"])
+    assert (data.notes, data.white, first.notes) == (["one", "two"], 4095, ["one"])
+    np.testing.assert_array_equal(data.masks, np.concatenate([MASKS, MASKS[:2]]))
+    # Bytes and floats are joined as floats of the same scale.
+    np.testing.assert_allclose(data.images[5:], data.images[:2], atol=1e-6)
+    assert (data.labelled, data.groups) == (True, None)
+    bare = data.without_labels()
+    assert (bare.labelled, data.labelled, bare.names) == (False, True, data.names)
+    assert ImageData.join({"train": bare, "test": data}).masks is None
+    with pytest.raises(DataError, match="images of different sizes or channels"):
+        ImageData.join({"train": first, "test": ImageData(IMAGES[:, :2])})
+
+
 def test_names_are_one_each() -> None:
     with pytest.raises(DataError, match="5 images and 1 names"):
         ImageData(IMAGES, names=["a"])
@@ -341,6 +358,34 @@ def test_one_picture_and_a_folder_of_one_file(tmp_path) -> None:
     (tmp_path / "a.png").write_bytes(b"no picture")
     with pytest.raises(DataError, match=r"a.png cannot be read .*give another picture"):
         load_images(tmp_path / "a.png")
+
+
+def test_no_program_in_a_picture_is_run(tmp_path, monkeypatch) -> None:
+    from PIL import EpsImagePlugin
+
+    put(tmp_path)
+    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", lambda *_: pytest.fail("Ghostscript ran"))
+    for name in ("p1.png", "drawing.eps"):
+        image.fromarray(IMAGES[1]).save(tmp_path / "images" / name, format="EPS")
+    with pytest.warns(DamagedImageWarning, match=r"p1.png cannot be read .*the pair is left out"):
+        data = load_images(tmp_path)
+    assert data.names == ["p0", "p2", "p3", "p4"]
+    assert data.notes[0] == f"not read in {tmp_path}: images/drawing.eps"
+
+
+@pytest.mark.parametrize("most", [23, 11])  # Pillow warns from once, and raises from twice as many
+def test_pictures_of_too_many_pixels(tmp_path, monkeypatch, most) -> None:
+    put(tmp_path)
+    monkeypatch.setattr(image, "MAX_IMAGE_PIXELS", most)
+    message = rf"p1.png cannot be read \(it has more than {most} pixels; make it smaller\)"
+    with pytest.raises(DataError, match=message):
+        load_images(tmp_path / "images" / "p1.png")
+
+
+def test_pictures_are_not_copied(tmp_path, monkeypatch) -> None:
+    put(tmp_path)
+    monkeypatch.setattr(image.Image, "copy", lambda _: pytest.fail("copied"))
+    np.testing.assert_array_equal(load_images(tmp_path).images, IMAGES)
 
 
 def test_nothing_but_damaged_pictures(tmp_path) -> None:
