@@ -47,7 +47,7 @@ def test_describe(lossnet: Run, tmp_path: Path) -> None:
     path = tmp_path / "toy.npz"
     np.savez(path, X=np.ones((40, 4)), Y=Y, label_names=["sun", "warm", "rain"])
     text = lossnet("describe", path).out
-    assert "cardinality  1.250 labels a row" in text
+    assert "cardinality  1.250 labels per row" in text
     assert "label sets   2 distinct" in text
     assert "density      0.4167" in text
     rows = [line.split() for line in text.splitlines()]

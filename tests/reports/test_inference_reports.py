@@ -202,5 +202,5 @@ def test_gap_errors(alen: MultiLabelClassifier) -> None:
     model = fitted("infnet")
     with pytest.raises(DataError, match="X has 60 rows and Y has 5"):
         inference_gap(model, X, Y[:5])
-    with pytest.raises(SettingError, match="most is -1"):
+    with pytest.raises(SettingError, match="most must be at least 0, got -1"):
         inference_gap(model, X, Y, most=-1)
