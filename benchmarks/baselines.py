@@ -24,7 +24,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from lossnet.reports import has, record
 from lossnet.tasks.multilabel import Splits, evaluate, tune_threshold
-from lossnet.tasks.standardiser import Imputer, Standardiser
+from lossnet.tasks.multilabel.imputer import Imputer
+from lossnet.tasks.standardiser import Standardiser
 
 Probabilities = Callable[[Any], np.ndarray]
 

@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from lossnet.errors import SettingError, unknown
-
-# For tasks that still import them from here.
-from lossnet.tasks.options import count_or_names as labels  # noqa: F401
-from lossnet.tasks.options import names, probability  # noqa: F401
-from lossnet.tasks.registry import names as task_names
-from lossnet.tasks.registry import task_named, tasks
+from lossnet.tasks.registry import names, task_named, tasks
 from lossnet.tasks.task import Task
 
 
@@ -74,7 +69,7 @@ def add_task_options(
     """The options of a command that belong to one task, and with ``choose`` also ``--task``."""
     if choose:
         parser.add_argument(
-            "--task", choices=sorted(task_names()), help="the task, where DATA does not imply it"
+            "--task", choices=sorted(names()), help="the task, where DATA does not imply it"
         )
     owners: dict[str, list[str]] = {}
     for task in tasks():
@@ -95,7 +90,7 @@ def task_of_data(args: argparse.Namespace) -> Task:
             shown = "the names of its files" if Path(args.data).is_dir() else "its name"
             raise SettingError(
                 f"cannot determine the task of {args.data} from {shown}; "
-                f"add --task {' or --task '.join(sorted(task_names()))}"
+                f"add --task {' or --task '.join(sorted(names()))}"
             )
         task = found[0]
     check_options(args, task, args.data)

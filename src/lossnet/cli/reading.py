@@ -48,7 +48,8 @@ def training_parts(task: Task, args: argparse.Namespace) -> Parts[Any]:
     if "test" in parts and not parts["test"].labelled:
         # The test part of a folder often holds what is to be predicted.
         parts["train"].notes.append(
-            f"the test part of {args.data} has no {task.labels} and is skipped; see lossnet predict"
+            f"the test part of {args.data} has no {task.estimator.labels_noun} and is skipped; see "
+            "lossnet predict"
         )
         del parts["test"]
     for part, data in parts.items():
@@ -59,7 +60,9 @@ def training_parts(task: Task, args: argparse.Namespace) -> Parts[Any]:
 def check_labelled(data: Any, what: str, task: Task) -> None:
     """Raise unless the truth is known."""
     if not data.labelled:
-        raise DataError(f"{what} has no {task.labels}, which training and evaluation need")
+        raise DataError(
+            f"{what} has no {task.estimator.labels_noun}, which training and evaluation need"
+        )
 
 
 def unlabelled_rows(task: Task, args: argparse.Namespace, train: Any) -> Any:

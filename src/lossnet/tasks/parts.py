@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,6 +187,15 @@ def _cut_groups(
             part = np.concatenate([part, queue.pop()])
         parts.append(np.sort(part))
     return [np.sort(np.concatenate(queue)), *parts]
+
+
+def digest(*arrays: Any) -> str:
+    """SHA-256, in hex, of arrays; None counts as nothing."""
+    total = hashlib.sha256()
+    for array in arrays:
+        if array is not None:
+            total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()
 
 
 def listed(names: Iterable[str], most: int = 3) -> str:

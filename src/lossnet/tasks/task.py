@@ -45,8 +45,6 @@ class Task:
     name: str
     #: What one example is called, in the plural.
     unit: str = "rows"
-    #: What the truth is called, in the plural.
-    labels: str = "labels"
     #: What its data is and which files hold it, in a sentence or two for ``--help``.
     formats: str = ""
     #: What ``predict --proba`` adds, for ``--help``: "of all labels".

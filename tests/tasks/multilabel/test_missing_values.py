@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lossnet import MultiLabelClassifier
-from lossnet.tasks.standardiser import Imputer
+from lossnet.tasks.multilabel.imputer import Imputer
 
 
 def test_means_of_the_known_values_and_zero_where_there_are_none() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -11,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from lossnet.errors import DataError
-from lossnet.tasks.parts import PARTS
+from lossnet.tasks.parts import PARTS, digest
 
 #: Height and width.
 Size = tuple[int, int]
@@ -145,10 +144,7 @@ class ImageData:
 
     def checksum(self) -> str:
         """SHA-256, in hex, of images and masks."""
-        digest = hashlib.sha256(np.ascontiguousarray(self.images).tobytes())
-        if self.masks is not None:
-            digest.update(np.ascontiguousarray(self.masks).tobytes())
-        return digest.hexdigest()
+        return digest(self.images, self.masks)
 
 
 def _check_pairs(images: Any, masks: Any, names: list[str], name: str) -> None:

@@ -31,7 +31,7 @@ from lossnet.tasks.image.pixels import (
 )
 from lossnet.tasks.model_folder import CONFIG, LABELS, check_form
 from lossnet.tasks.networks import NetFactory
-from lossnet.tasks.standardiser import PER_COLUMN, Standardiser, check_lengths
+from lossnet.tasks.standardiser import Standardiser
 from lossnet.training.predict import predict, predict_path
 from lossnet.training.source import row_slices
 
@@ -226,5 +226,4 @@ class ImageSegmenter(StructuredEstimator):
         self.classes_ = facts["labels"]["classes"]
         self.channels_, self.white_ = facts["channels"], facts["white"]
         self.crop_ = (facts["crop"][0], facts["crop"][1])
-        check_lengths(tensors, PER_COLUMN, self.channels_)
-        self.standardiser_ = Standardiser.from_tensors(tensors)
+        self.standardiser_ = Standardiser.from_tensors(tensors, self.channels_)

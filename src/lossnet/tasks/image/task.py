@@ -28,7 +28,6 @@ class ImageTask(Task):
 
     name = "image"
     unit = "images"
-    labels = "masks"
     formats = (
         "Pictures with a class for every pixel: a folder of images/ and masks/ with the same "
         "names, of a.png and a_mask.png, or of parts train/, test/ of these; an .npz file of "

@@ -22,12 +22,13 @@ from lossnet.spaces import Binary, Space
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, LABELS, check_form
 from lossnet.tasks.multilabel.dataset import MultiLabelData, check_real
+from lossnet.tasks.multilabel.imputer import Imputer
 from lossnet.tasks.multilabel.metrics import apply_threshold, get_metric
 from lossnet.tasks.multilabel.stratified import stratified_split
 from lossnet.tasks.multilabel.targets import LABELS_FORM, Labels
 from lossnet.tasks.multilabel.thresholds import check_metric, choose_threshold, validation_metric
 from lossnet.tasks.networks import NetFactory
-from lossnet.tasks.standardiser import PER_COLUMN, Imputer, Standardiser, check_lengths, check_rows
+from lossnet.tasks.standardiser import Standardiser, vector
 from lossnet.training import Arrays
 from lossnet.training.predict import over_batches
 
@@ -291,7 +292,8 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         if "energy" not in self.nets_:
             raise SettingError(f"{self.method_.name!r} has no loss-net, or it was not kept")
         Y = self.labels_.relaxed(X if Y is None else Y)
-        check_rows(rows, Y, "X", "Y")
+        if rows.shape[0] != Y.shape[0]:
+            raise DataError(f"X has {rows.shape[0]} rows and Y has {Y.shape[0]}; they must match")
 
         def energies(context: Context) -> Tensor:
             return context.energy(context.target.unsqueeze(0))[0]
@@ -331,6 +333,5 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         if threshold.shape not in ((), (self.n_labels_,)):
             raise DataError(f"the threshold has shape {threshold.shape}, not one for each label")
         self.threshold_ = float(threshold) if threshold.ndim == 0 else threshold
-        self.imputer_ = Imputer(tensors["imputer/means"].numpy())
-        check_lengths(tensors, PER_COLUMN, self.n_features_in_)
-        self.standardiser_ = Standardiser.from_tensors(tensors)
+        self.imputer_ = Imputer(vector(tensors, "imputer/means", self.n_features_in_))
+        self.standardiser_ = Standardiser.from_tensors(tensors, self.n_features_in_)

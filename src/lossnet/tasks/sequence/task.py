@@ -21,7 +21,6 @@ class SequenceTask(Task):
 
     name = "sequence"
     unit = "sentences"
-    labels = "tags"
     formats = (
         "Sentences with a tag per token: CoNLL files (.conll, .conllu, .bio, .iob), references as "
         ".xml, also .gz, or a folder with one file per part. predict also reads text, one "

@@ -1,0 +1,50 @@
+"""Missing values, replaced by what training knows of their columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Imputer:
+    """Replace missing values, NaN, by the column means of the training rows.
+
+    Args:
+        means: one for each column; 0 where training had no value.
+    """
+
+    def __init__(self, means: np.ndarray) -> None:
+        self.means = means
+
+    @classmethod
+    def of(cls, X: Any) -> Imputer:
+        """The imputer for training rows, dense or CSR."""
+        missing = missing_values(X)
+        if hasattr(X, "tocsr"):
+            width = X.shape[1]
+            known = X.data[~missing].astype(np.float64)
+            total = np.bincount(X.indices[~missing], known, minlength=width)
+            rows = X.shape[0] - np.bincount(X.indices[missing], minlength=width)
+        else:
+            total, rows = np.nansum(X, 0, dtype=np.float64), (~missing).sum(0)
+        means = np.divide(total, rows, out=np.zeros(X.shape[1]), where=rows > 0)
+        return cls(means.astype(np.float32))
+
+    def __call__(self, X: Any) -> Any:
+        """The rows without missing values; ``X`` itself where nothing is missing."""
+        missing = missing_values(X)
+        if not missing.any():
+            return X
+        X = X.copy()
+        if hasattr(X, "tocsr"):
+            X.data[missing] = self.means[X.indices[missing]]
+        else:
+            X[missing] = self.means[np.nonzero(missing)[1]]
+        return X
+
+
+def missing_values(X: Any) -> np.ndarray:
+    """Where a dense matrix, or the stored entries of a CSR one, are NaN."""
+    missing: np.ndarray = np.isnan(X.data if hasattr(X, "tocsr") else X)
+    return missing
