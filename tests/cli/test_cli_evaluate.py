@@ -61,7 +61,7 @@ def test_columns_are_found_by_name(lossnet: Run, model: Path, tmp_path: Path) ->
 
 def test_columns_that_do_not_fit(lossnet: Run, model: Path, tmp_path: Path) -> None:
     more = write_csv(tmp_path / "more.csv", labels=("sun", "rain", "snow"))
-    assert "never saw: 'snow'" in one_line(lossnet("evaluate", model, more))
+    assert "absent from training: 'snow'" in one_line(lossnet("evaluate", model, more))
     fewer = write_csv(tmp_path / "fewer.csv", labels=("sun",))
     assert "lacks labels that the model predicts: 'rain'" in one_line(
         lossnet("evaluate", model, fewer)
@@ -112,9 +112,9 @@ def test_predictions(lossnet: Run, model: Path, trained_on: Path, tmp_path: Path
     assert np.array_equal(np.array(rows, dtype=int)[:, 1:], predicted)
     written = table.read_text()
     message = one_line(lossnet("predict", model, table, "--out", table))
-    assert "is DATA itself; give another file" in message
+    assert "is DATA itself; choose another file" in message
     assert table.read_text() == written
-    assert ".jsonl or a .csv" in one_line(lossnet("predict", model, trained_on, "--out", "p.txt"))
+    assert ".jsonl file or a .csv" in one_line(lossnet("predict", model, trained_on, "--out", "p.txt"))
     blocked = lossnet("predict", model, trained_on, "--out", trained_on / "p.csv")
     assert "cannot write" in one_line(blocked)
 
@@ -168,7 +168,7 @@ def test_words_are_coded_as_in_training(lossnet: Run, tmp_path: Path) -> None:
     one.write_text("sky,dry,wind\npurple,yes,3\n")
     result = lossnet("predict", tmp_path / "m", one)
     assert result.code == 0
-    assert "training never saw 'sky=purple'" in result.err
+    assert "'sky=purple' is absent from training" in result.err
 
 
 def test_svmlight_rows_that_lack_features_and_labels(lossnet: Run, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_svmlight_rows_that_lack_features_and_labels(lossnet: Run, tmp_path: Pat
     few.write_text(" 2:1 4:0.5\n 1:2\n")
     assert len(lossnet("predict", tmp_path / "m", few).out.splitlines()) == 2
     few.write_text("9 2:1 4:0.5\n")
-    assert "never saw: '9'" in one_line(lossnet("evaluate", tmp_path / "m", few))
+    assert "absent from training: '9'" in one_line(lossnet("evaluate", tmp_path / "m", few))
 
 
 def test_labels_given_in_training_are_remembered(lossnet: Run, tmp_path: Path) -> None:
@@ -215,3 +215,26 @@ def test_models_beside_each_other(
     head = lossnet("evaluate", model, trained_on, *beside).out.splitlines()[1]
     assert "model at threshold" in head
     assert "other at threshold" in head
+
+
+def test_all_of_a_folder_is_the_file_of_all_rows(lossnet: Run, model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "days"
+    folder.mkdir()
+    every = write_csv(folder / "days.csv", rows=9, seed=4)
+    expected = lossnet("predict", model, every).out
+    (folder / "split.json").write_text('{"train": [8, 0], "test": [3, 2]}')
+    assert lossnet("predict", model, folder).out == expected
+    (folder / "split.json").unlink()
+    for part, rows in (("train", 5), ("test", 3)):
+        write_csv(folder / f"days-{part}.csv", rows=rows, seed=5)
+    assert lossnet("predict", model, folder).out == expected
+    assert len(lossnet("predict", model, folder, "--split", "test").out.splitlines()) == 3
+    found = json.loads(lossnet("evaluate", model, folder, "--json").out)
+    assert (found["split"], found["rows"]) == ("test", 3)
+
+
+def test_predicts_a_folder_without_labels(lossnet: Run, model: Path, tmp_path: Path) -> None:
+    for part, rows in (("train", 5), ("test", 3)):
+        write_csv(tmp_path / f"a-{part}.csv", rows=rows, with_labels=part == "train")
+    assert len(lossnet("predict", model, tmp_path).out.splitlines()) == 8
+    assert len(lossnet("predict", model, tmp_path, "--split", "test").out.splitlines()) == 3

@@ -29,5 +29,5 @@ def test_missing_or_useless_rows_are_refused(lossnet: Run, csv_file: Path, tmp_p
     missing = lossnet("train", csv_file, "--out", out, *TUNED)
     assert "--unlabelled DATA" in one_line(missing)
     useless = lossnet("train", csv_file, "--out", out, "--method", "alen", "--unlabelled", csv_file)
-    assert "'alen' as it is set has no use for unlabelled rows" in one_line(useless)
+    assert "'alen' as configured has no use for unlabelled rows" in one_line(useless)
     assert not out.exists()

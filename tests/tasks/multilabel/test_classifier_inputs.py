@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from lossnet.errors import DataError, SettingError
+from lossnet.tasks.multilabel import MultiLabelData
 
 pd = pytest.importorskip("pandas")
 
@@ -225,3 +226,23 @@ def test_energy_of_label_sets(classifier, data) -> None:
         model.energy(X, Y[:, :2])
     with pytest.raises(SettingError, match="has no loss-net"):
         classifier(max_epochs=1).fit(X, Y).energy(X, Y)
+
+
+def test_data_in_place_of_matrices(classifier, data) -> None:
+    X, Y = data
+    named = MultiLabelData(X, Y, None, ["a", "b", "ab"])
+    turned = MultiLabelData(X, Y[:, [2, 0, 1]], None, ["ab", "a", "b"])
+    model = classifier("seal-nce").fit(named, validation_data=turned)
+    plain = classifier("seal-nce").fit(X, Y, validation_data=(X, Y))
+    assert model.label_names_ == ["a", "b", "ab"]
+    proba = plain.predict_proba(X)
+    for given in (X, named, turned, named.without_labels()):
+        assert np.array_equal(model.predict_proba(given), proba)
+    assert model.score(named) == model.score(turned) == plain.score(X, Y)
+    assert np.array_equal(model.energy(turned), plain.energy(X, Y))
+    assert model.tune_threshold(turned).threshold_ == plain.threshold_
+    for bad in (named.without_labels(), None):
+        with pytest.raises(DataError, match=r"no labels|target y is None"):
+            classifier().fit(bad if bad is not None else X)
+    with pytest.raises(DataError, match="holds its labels"):
+        classifier().fit(named, Y)
