@@ -19,7 +19,7 @@ from lossnet.errors import DataError
 from lossnet.tasks.image import load_images
 from lossnet.tasks.image.folders import holds_images
 from lossnet.tasks.multilabel import MultiLabelData, load, load_splits
-from lossnet.tasks.multilabel.inputs import load_inputs
+from lossnet.tasks.multilabel.loading import read_parts
 from lossnet.tasks.sequence import load_sequences
 
 HEAD = "@relation 'r: -C 1'\n@attribute y {0,1}\n@attribute a numeric\n@data\n"
@@ -77,7 +77,11 @@ def test_huge_numbers_and_sizes(write, name, text, message) -> None:
 
 def test_absurd_features_at_prediction(write) -> None:
     with pytest.raises(DataError, match="1000000000 features, more than"):
-        load_inputs(write("a.svm", "1 1:0.5 1000000000:2\n"))
+        read_parts(
+            write("a.svm", "1 1:0.5 1000000000:2\n"),
+            known={"labels": ["1"], "features": 2},
+            labelled=False,
+        )
 
 
 def test_words_of_too_many_kinds_are_not_made_columns(write) -> None:

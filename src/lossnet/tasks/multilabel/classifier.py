@@ -280,8 +280,8 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Subset accuracy: the share of rows with all labels right."""
         if isinstance(X, MultiLabelData):
-            X, y = X, self.labels_.decode(self._scored((X, y)).Y)
-        return float(super().score(X, y, sample_weight))
+            y = self.labels_.decode(self._scored((X, y)).Y)
+        return float(ClassifierMixin.score(self, X, y, sample_weight))
 
     def energy(self, X: Any, Y: Any = None) -> np.ndarray:
         """Energy of label sets for their inputs, ``(n,)``; lower fits better.

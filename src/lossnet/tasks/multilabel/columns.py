@@ -117,8 +117,9 @@ def matched(
     """The data in the known columns; where not ``labelled``, without labels."""
     X, notes = _features_like(data, known["features"])
     names = list(_names(known)) or data.feature_names
-    Y = _labels_like(data, known["labels"], source) if labelled else None
-    labels = known["labels"] if labelled else None
+    Y, labels = data.Y[:, :0], []
+    if labelled:
+        Y, labels = _labels_like(data, known["labels"], source), known["labels"]
     return MultiLabelData(X, Y, names, labels, data.name, None, [*data.notes, *notes])
 
 

@@ -136,7 +136,7 @@ class MultiLabelData:
 
     def without_labels(self) -> Self:
         """The same rows, the labels left out."""
-        return replace(self, Y=None, label_names=None, parents=None, notes=list(self.notes))
+        return replace(self, Y=self.Y[:, :0], label_names=[], parents=None, notes=list(self.notes))
 
     @classmethod
     def join(cls, parts: Mapping[str, Self]) -> Self:
