@@ -26,7 +26,7 @@ from lossnet.errors import LossnetError
 from lossnet.tasks.image import load_images
 from lossnet.tasks.image.folders import holds_images
 from lossnet.tasks.multilabel import load, load_splits
-from lossnet.tasks.multilabel.loading import read_parts
+from lossnet.tasks.multilabel.columns import read_matching
 from lossnet.tasks.sequence import load_sequences
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -120,7 +120,7 @@ class Case:
 
 def features(path: Path) -> Any:
     known = {"labels": ["y1", "label:y"], "features": ["a", "colour=red"]}
-    return read_parts(path, known=known, labelled=False)
+    return read_matching(path, known, labelled=False)
 
 
 def images(path: Path) -> Any:
