@@ -1,4 +1,4 @@
-"""One batch at work: its tensors, the nets, and what has been computed on them so far."""
+"""A batch, the nets, and what has been computed on them so far."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Batch:
 
 
 class Streams:
-    """One random stream a net, so that running one net never moves another's dropout masks.
+    """One random stream per net, so that running one net never changes another's dropout masks.
 
     ``F.dropout`` draws from the global generator of the nets' device; around each pass that
-    generator's state is exchanged for the net's own.
+    generator's state is replaced by the net's own.
     """
 
     def __init__(self, seed: int, names: Iterable[str], device: torch.device | str = "cpu") -> None:
@@ -81,9 +81,9 @@ class Context:
             frozen, in eval mode and without a graph.
         streams: random streams of the nets; without them torch's global generator is used.
         given: logits computed elsewhere, by net name.
-        beside: a batch of unlabelled rows, for objectives with parts on such.
+        unlabelled: a batch of unlabelled rows, for objectives with parts on them.
         shared_noise: let proposals draw the same noise for every row, so that a row's candidates
-            do not depend on the rows beside it: for predictions.
+            do not depend on the other rows: for predictions.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Context:
         self.shared_noise = shared_noise
         self.training = training
         self.streams = streams
-        #: Sums of what objectives report beside their loss, and how often each was reported.
+        #: Sums of what objectives report besides their loss, and how often each was reported.
         self.reports: dict[str, tuple[Tensor, int]] = {}
         self._given = dict(given or {})
         self._cache: dict[tuple[str, str, bool, bool], Any] = {}
@@ -153,10 +153,10 @@ class Context:
 
     @contextmanager
     def updating(self, names: Iterable[str], *, attached: Iterable[str] = ()) -> Iterator[None]:
-        """Work on an update of these nets: only then is an energy encoded in train mode.
+        """Compute an update of these nets: only then is an energy encoded in train mode.
 
-        ``attached`` nets stay frozen, in eval mode, but keep their graph: a gradient with respect
-        to them is asked for all the same.
+        ``attached`` nets stay frozen, in eval mode, but keep their graph, for a gradient with
+        respect to them.
         """
         before = self._focus, self._attached
         self._focus_on(frozenset(names), frozenset(attached))
@@ -201,9 +201,8 @@ class Context:
         """Energies ``(K, B, *P)`` of every position of candidates, whose mean is the energy."""
         if not hasattr(self.nets[name], "local"):
             raise SettingError(
-                f"the net {name!r} is a {type(self.nets[name]).__name__}, which has no energy of "
-                "every position by itself; take a ScoreMap (energy_net='score-map' or 'unet-map' "
-                "on images), or local=False"
+                "local=True needs an energy with a value per position, such as ScoreMap; the net "
+                f"{name!r} is a {type(self.nets[name]).__name__}; take local=False"
             )
         return self._judged(self.nets[name].local, y, name)
 
@@ -228,13 +227,13 @@ class Context:
         return torch.rand((first, k, 1, *rest), **options).movedim(0, 2)
 
     def report(self, name: str, values: Tensor) -> None:
-        """Report the mean of ``values`` beside the loss; the history has its mean over an epoch."""
+        """Report the mean of ``values``; the history has its mean over an epoch."""
         total, count = self.reports.get(name, (0.0, 0))
         self.reports[name] = total + values.detach().mean(), count + 1
 
     @contextmanager
     def without_reports(self) -> Iterator[None]:
-        """Forget what is reported inside: a loss that is computed for its derivatives alone."""
+        """Discard what is reported inside: a loss that is computed only for its derivatives."""
         before = dict(self.reports)
         try:
             yield

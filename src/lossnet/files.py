@@ -21,7 +21,7 @@ TEMPORARY = ".lossnet-tmp-"
 def atomic_write(path: str | Path, write: Callable[[Path], object]) -> Path:
     """Let ``write`` fill a temporary file next to ``path``, then move it into place.
 
-    A reader sees the old file or the new one, never half of one; a failing ``write`` leaves
+    A reader sees the old file or the new one, never a part of it; a failing ``write`` leaves
     nothing behind.
     """
     return _replace(path, write, folder=False)

@@ -160,7 +160,7 @@ class LearnedLoss(nn.Module):
         }
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Go on where :meth:`get_extra_state` left off; a frozen loss-net needs no optimizer."""
+        """Continue from :meth:`get_extra_state`; a frozen loss-net needs no optimizer."""
         if self.optimizer and state["optimizer"] is None:
             raise SettingError(
                 f"the state has no optimizer, and {self.method.name!r} trains its loss-net; load "
@@ -168,7 +168,7 @@ class LearnedLoss(nn.Module):
             )
         if self.optimizer:
             self.optimizer.load_state_dict(state["optimizer"])
-        # Other devices have other generators: there, the streams start anew.
+        # Other devices have other generators: there, new streams start.
         if torch.device(state["device"]).type == self._streams.device.type:
             self._streams.states = {key: value.cpu() for key, value in state["streams"].items()}
             self._generator.set_state(state["proposals"].cpu())
@@ -180,7 +180,7 @@ class LearnedLoss(nn.Module):
 
     @contextmanager
     def _computing(self, logits: Tensor) -> Iterator[None]:
-        """In the energy's own precision, whatever autocast says; its modes are put back."""
+        """In the energy's own precision, whatever autocast says; its modes are restored."""
         if logits.device != self._streams.device:
             self._start_streams(logits.device)
         with torch.autocast(logits.device.type, enabled=False), restoring_modes(self.energy):

@@ -15,9 +15,9 @@ TARGET = frozenset({"target"})
 REWARD = frozenset({"reward"})
 #: Rows without a truth.
 UNLABELLED = frozenset({"unlabelled rows"})
-#: An energy that is a mean over positions, each of which has one of its own.
+#: An energy that is a mean of energies of single positions.
 LOCAL = frozenset({"local energies"})
-#: An energy that is summed over all outputs and minimised exactly, such as a chain's.
+#: An energy whose sum over all outputs and whose minimum can be found exactly, such as a chain's.
 EXACT = frozenset({"exact inference"})
 
 

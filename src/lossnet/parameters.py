@@ -235,5 +235,5 @@ def _is_parameter(hint: Any) -> bool:
 
 
 def _takes_own(hint: Any, value: Any) -> bool:
-    """Whether a part of the user's own may be given: the type names a protocol besides."""
+    """Whether the value is a part of the user's own and the type allows one by a protocol."""
     return callable(value) and any(getattr(o, "_is_protocol", False) for o in _options(hint))

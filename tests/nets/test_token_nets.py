@@ -197,7 +197,7 @@ def test_the_sum_is_weighted() -> None:
     expected = 2.0 * parts["chain"](parts["chain"].encode(x), y, x.mask)
     expected = expected + 0.25 * parts["forward"](parts["forward"].encode(x), y, x.mask)
     torch.testing.assert_close(total(total.encode(x), y, x.mask), expected)
-    with pytest.raises(SettingError, match="3 weights for 2 energies"):
+    with pytest.raises(SettingError, match="one value per energy, got 3 for 2"):
         TotalEnergy([parts["chain"], parts["forward"]], [1.0, 1.0, 1.0])
     with pytest.raises(SettingError, match="no energy given"):
         TotalEnergy([])

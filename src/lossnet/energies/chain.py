@@ -1,4 +1,4 @@
-"""The energy of a tag sequence: every tag by itself and beside its neighbour."""
+"""The energy of a tag sequence: single tags and pairs of neighbours."""
 
 from __future__ import annotations
 

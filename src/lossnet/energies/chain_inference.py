@@ -3,7 +3,7 @@
     E(y) = <start, y_1> + Σ_t <U_t, y_t> + Σ_{t≥2} y_{t-1}' P y_t + <stop, y_n>
 
 over a sequence's n tokens (paper 003, Eq. 7, without start and stop there). Shapes: ``B`` batch,
-``T`` tokens, ``C`` tags, ``K`` candidates an example. ``unary`` U is ``(B, T, C)``, ``pairwise``
+``T`` tokens, ``C`` tags, ``K`` candidates per example. ``unary`` U is ``(B, T, C)``, ``pairwise``
 P is ``(C, C)`` [from, to], ``start`` and ``stop`` are ``(C,)`` or absent: finite energies, a
 forbidden transition being a large one (1e4). ``mask`` is ``(B, T)`` bool, true where a token
 counts, padding on the right; an empty sequence is an error. What lies under padding changes
@@ -35,7 +35,7 @@ def energy(
     stop: Maybe = None,
 ) -> Tensor:
     """E(y) of relaxed or one-hot candidates ``y`` ``(K, B, T, C)``, ``(K, B)``; multi-linear."""
-    unary, mask = _whole(unary, mask, start, stop)
+    unary, mask = _complete(unary, mask, start, stop)
     y = sparse.dense(y, unary.dtype).masked_fill(~mask.unsqueeze(-1), 0.0)
     pairs = (y[:, :, :-1] @ pairwise) * y[:, :, 1:]
     return (y * unary).sum((2, 3)) + pairs.sum((2, 3))
@@ -45,7 +45,7 @@ def log_partition(
     unary: Tensor, pairwise: Tensor, mask: Maybe = None, *, start: Maybe = None, stop: Maybe = None
 ) -> Tensor:
     """log Z = log Σ_y exp(-E(y)) over all C^n paths, ``(B,)``."""
-    unary, mask = _whole(unary, mask, start, stop)
+    unary, mask = _complete(unary, mask, start, stop)
     # Products of probabilities lose a tag that U puts log(1 / tiny) above another. Its two
     # transitions make up for twice P's range at most: within the limit, below eps^2 of Z is lost.
     p, number = torch.aminmax(pairwise.detach()), torch.finfo(unary.dtype)
@@ -86,7 +86,7 @@ def viterbi(
     unary: Tensor, pairwise: Tensor, mask: Maybe = None, *, start: Maybe = None, stop: Maybe = None
 ) -> tuple[Tensor, Tensor]:
     """The path of least energy: tags ``(B, T)``, 0 under padding, and min_y E(y) ``(B,)``."""
-    unary, mask = _whole(unary, mask, start, stop)
+    unary, mask = _complete(unary, mask, start, stop)
     tags = _best_path(unary.detach(), pairwise.detach(), mask)
     steps = pairwise[tags[:, :-1], tags[:, 1:]].masked_fill(~mask[:, 1:], 0.0)
     return tags, unary.gather(2, tags.unsqueeze(2)).sum((1, 2)) + steps.sum(1)
@@ -107,8 +107,8 @@ def cost_augmented(
     return unary - (scale.view(-1, 1, 1) if isinstance(scale, Tensor) else scale) * wrong
 
 
-def _whole(unary: Tensor, mask: Maybe, start: Maybe, stop: Maybe) -> tuple[Tensor, Tensor]:
-    """Unary energies with start and stop in them, zero under padding; and the mask in full."""
+def _complete(unary: Tensor, mask: Maybe, start: Maybe, stop: Maybe) -> tuple[Tensor, Tensor]:
+    """Unary energies with start and stop added, zero under padding; and the mask, never None."""
     if mask is None:
         mask = unary.new_ones(unary.shape[:2], dtype=torch.bool)
     bad = ~mask[:, :1].any(1) | (mask[:, 1:] & ~mask[:, :-1]).any(1)
@@ -143,7 +143,7 @@ def _best_path(unary: Tensor, pairwise: Tensor, mask: Tensor) -> Tensor:
 
 
 def _log_space_partition(unary: Tensor, pairwise: Tensor, mask: Tensor) -> Tensor:
-    """log Z whatever the range of P: C^2 exponentials a token where products need C."""
+    """log Z whatever the range of P: C^2 exponentials per token where products need C."""
     alpha, *others = (-unary).permute(1, 2, 0)
     total = torch.zeros_like(alpha[0])  # kept apart: a long sum would cost alpha its last digits
     for u, counts in zip(others, mask.T[1:], strict=True):

@@ -1,4 +1,4 @@
-"""Energies of images and their masks: one number of the whole, or the mean of a map."""
+"""Energies of images and their masks: one number per image, or the mean of a map."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ConvolutionalCritic(Energy):
 
     The value network of DVN (Gygli et al., 2017) and loss-net of paper 000, section 4.4. It takes
     images of one size. The first convolution is in two parts, conv([x; y]) = conv_x(x) +
-    conv_y(y), so that the image is convolved once a batch.
+    conv_y(y), so that the image is convolved once per batch.
 
     Args:
         channels: channels of an image ``(B, channels, H, W)``.
@@ -66,8 +66,8 @@ class ConvolutionalCritic(Energy):
         if tuple(x.shape[2:]) != self.size:
             height, width = x.shape[2:]
             raise DataError(
-                f"the images are {height} x {width} and this energy takes {self.size[0]} x "
-                f"{self.size[1]}; cut them to that size, or take ScoreMap, which takes any"
+                f"images must be {self.size[0]} x {self.size[1]}, got {height} x {width}; crop "
+                "them, or take ScoreMap, which works on any size"
             )
         first: Tensor = self.features.first(x)
         return first
@@ -130,7 +130,7 @@ class ScoreMap(Energy):
 
 
 def _uncovered(y: Tensor, dtype: torch.dtype, mask: Tensor | None, outputs: int) -> Tensor:
-    """Candidates as numbers, 0 where the mask is false."""
+    """Candidates as floats, 0 where the mask is false."""
     y = sparse.dense(y, dtype)
     if mask is None:
         return y

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 class Energy(nn.Module):
     """An energy E(x, y): lower is better.
 
-    ``encode(x)`` runs once a batch; ``forward(h, y)`` then judges K candidates cheaply.
-    ``output_like(h)`` tells the
-    shape of an output, where inference starts from nothing. Subclasses implement all three.
+    ``encode(x)`` runs once per batch; ``forward(h, y)`` then judges K candidates cheaply.
+    ``output_like(h)`` gives the shape of an output, where inference starts without one. Subclasses
+    implement all three.
     """
 
     def encode(self, x: Any, mask: Tensor | None = None) -> Any:

@@ -18,7 +18,7 @@ from lossnet.spaces import sparse
 class LabelEnergy(Energy):
     """E(x, y) = Σ_i y_i b_i·T(x) + v·softplus(M y + c)   (paper 000, Eq. 2).
 
-    The first sum scores every label by itself; the second sees the labels together and lets
+    The first sum scores every label independently; the second sees the labels together and lets
     the gradient of one label depend on all the others. The bias c is in the public code, not
     in the equation.
 
@@ -30,7 +30,7 @@ class LabelEnergy(Energy):
         global_hidden: rows of M.
 
     >>> energy = LabelEnergy(in_features=5, labels=3, hidden=(4,))
-    >>> h = energy.encode(torch.zeros(2, 5))       # once a batch, (B, L)
+    >>> h = energy.encode(torch.zeros(2, 5))       # once per batch, (B, L)
     >>> energy(h, torch.zeros(7, 2, 3)).shape      # 7 candidates of each of 2 examples
     torch.Size([7, 2])
     """

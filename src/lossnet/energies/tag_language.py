@@ -1,4 +1,4 @@
-"""Tag language models as energies: how plausible a tag sequence is as a whole."""
+"""Tag language models as energies: how plausible a complete tag sequence is."""
 
 from __future__ import annotations
 

@@ -16,15 +16,17 @@ class TotalEnergy(Energy):
 
     Args:
         parts: the energies.
-        weights: one each; None weighs them alike.
+        weights: one per energy; None weighs them alike.
     """
 
     def __init__(self, parts: Sequence[Energy], weights: Sequence[float] | None = None) -> None:
         super().__init__()
         if not parts:
-            raise SettingError("no energy given: name at least one")
+            raise SettingError("parts must have at least one energy, got none")
         if weights is not None and len(weights) != len(parts):
-            raise SettingError(f"{len(weights)} weights for {len(parts)} energies; give one each")
+            raise SettingError(
+                f"weights must have one value per energy, got {len(weights)} for {len(parts)}"
+            )
         self.parts = nn.ModuleList(parts)
         self.weights = [1.0] * len(parts) if weights is None else [float(w) for w in weights]
 
@@ -41,7 +43,7 @@ class TotalEnergy(Energy):
         return energies
 
     def train(self, mode: bool = True) -> Self:
-        """As every module; parts that are frozen stay in eval mode."""
+        """As for every module, but frozen parts stay in eval mode."""
         super().train(mode)
         for part in self.parts:
             if not any(parameter.requires_grad for parameter in part.parameters()):

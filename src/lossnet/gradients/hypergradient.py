@@ -61,13 +61,13 @@ def hypergradient(
 
     Finite differences are the paper's own way (section 3.2): two gradients at θ ± ε v for each
     product, where ε |v| is the cube root of the number format's precision. The auxiliary must
-    then give the same value for the same θ, dropout masks included. θ is moved in place and put
-    back bit for bit; graphs built on it before cannot be differentiated afterwards, as torch
+    then return the same value for the same θ, dropout masks included. θ is changed in place and
+    restored bit for bit; graphs built on it before cannot be differentiated afterwards, as torch
     counts the writes.
 
     Args:
         primary: the scalar L_Prim(θ, φ), with its graph to both.
-        auxiliary: gives the scalar L_Aux(θ, φ) with its graph. With double backward it is called
+        auxiliary: returns the scalar L_Aux(θ, φ) with its graph. With double backward it is called
             once, and the graph may share parts with the primary's; for finite differences it is
             computed anew from θ at each call.
         inner: θ.
@@ -77,7 +77,7 @@ def hypergradient(
         curvature: which A.
         product: how products with second derivatives of L_Aux are found; with Gauss-Newton by
             automatic differentiation always.
-        outputs: for Gauss-Newton; gives z, one tensor or several, the scalar loss that is convex
+        outputs: for Gauss-Newton; returns z, one tensor or several, the scalar loss that is convex
             in z, and the scalar L_Aux, both computed from that z. L_Aux depends on θ through it
             alone.
 

@@ -40,24 +40,24 @@ class FCNFeatures(nn.Module):
         convert_conv2d_weight_memory_format(self, torch.channels_last)
 
     def forward(self, x: Tensor) -> Maps:
-        """Maps of the whole, the half and the quarter of an image's sides."""
+        """Maps at the full, half and quarter resolution."""
         return self.after(self.first(x))
 
     def after(self, first: Tensor) -> Maps:
         """The maps, from what the first convolution gave: a loss-net adds the output's part."""
-        whole = F.relu(first)
-        half = F.relu(self.second(whole))
-        return whole, half, F.relu(self.third(half))
+        full = F.relu(first)
+        half = F.relu(self.second(full))
+        return full, half, F.relu(self.third(half))
 
 
 class FCNHead(nn.Module):
     """Logits of three maps: each scored by a 1 x 1 convolution, the coarser ones enlarged.
 
-    s_4 = score(quarter); s_2 = up(s_4) + score(half); s_1 = up(s_2) + score(whole), ``up`` being
+    s_4 = score(quarter); s_2 = up(s_4) + score(half); s_1 = up(s_2) + score(full), ``up`` being
     a 4 x 4 transposed convolution of stride 2 without bias, bilinear interpolation at first.
 
     Args:
-        outputs: maps it gives.
+        outputs: number of maps it returns.
         width: of the features.
         dropout: share of entries of the coarser maps that are dropped.
     """
@@ -70,16 +70,16 @@ class FCNHead(nn.Module):
 
     def forward(self, maps: Maps) -> Tensor:
         """Maps ``(B, outputs, H, W)``."""
-        whole, half, quarter = maps
+        full, half, quarter = maps
         coarse = self.scores[2](self.dropout(quarter))
         middle = self.scores[1](self.dropout(half))
         middle = middle + _enlarged(self.ups[0](coarse), middle)
-        fine: Tensor = self.scores[0](whole)
+        fine: Tensor = self.scores[0](full)
         return fine + _enlarged(self.ups[1](middle), fine)
 
 
 def _enlarger(maps: int) -> nn.ConvTranspose2d:
-    """Twice the size, at first by bilinear interpolation of every map by itself."""
+    """Doubles the size, initially by bilinear interpolation of each map."""
     up = nn.ConvTranspose2d(maps, maps, 4, stride=2, padding=1, bias=False)
     tent = torch.tensor([0.25, 0.75, 0.75, 0.25])
     with torch.no_grad():
@@ -125,7 +125,7 @@ class FCN(Headed):
 
 
 class PixelHead(nn.Module):
-    """A head that gives maps, as one that gives pixel logits."""
+    """Pixel logits from a head that returns maps."""
 
     def __init__(self, maps: nn.Module) -> None:
         super().__init__()

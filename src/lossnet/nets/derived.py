@@ -51,12 +51,12 @@ class Stacked(Derived):
     """F(x, y*) = relax(W [A(x); y*] + b), on top of another net's output ("stacked").
 
     Paper 003, section 3.1. A(x) is held constant, so no gradient reaches the net below. On
-    labels, which do not exclude each other, W holds two numbers a label; on classes it is the
+    labels, which do not exclude each other, W holds two numbers per label; on classes it is the
     paper's C x 2C matrix. It starts as relax(10 A(x)), respectively relax(10 A(x) - 5): a sharper
     A(x), blind to y*.
 
-    On classes W and b are held divided by 10. AdamW moves a weight by about its learning rate a
-    step; held as they are, weights of 10 would keep F close to A for a whole training.
+    On classes W and b are held divided by 10. AdamW moves a weight by about its learning rate per
+    step; held as they are, weights of 10 would keep F close to A throughout training.
 
     Args:
         base: name of the net it stands on.

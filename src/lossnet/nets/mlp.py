@@ -18,7 +18,7 @@ class Dropout(nn.Module):
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
         if not 0.0 <= p < 1.0:
-            raise SettingError(f"dropout is {p}; give a share from 0 to below 1")
+            raise SettingError(f"dropout must be from 0 to below 1, got {p}")
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
@@ -74,7 +74,7 @@ class FeatureMLP(nn.Module):
 
 
 class LabelMLP(Headed):
-    """The task-net F(x) = G T(x): a feature network and one embedding a label; logits out.
+    """The task-net F(x) = G T(x): a feature network and one embedding per label; logits out.
 
     Args:
         in_features: length of an input row.
@@ -102,12 +102,12 @@ class LabelMLP(Headed):
         return h @ self.label_embeddings.T
 
     def new_head(self) -> LabelHead:
-        """A second head: one embedding a label, apart from the net's own."""
+        """A second head: one embedding per label, separate from the net's own."""
         return LabelHead(*self.label_embeddings.shape)
 
 
 class LabelHead(nn.Module):
-    """One embedding a label: logits ``(B, L)`` of features ``(B, width)``."""
+    """One embedding per label: logits ``(B, L)`` of features ``(B, width)``."""
 
     def __init__(self, labels: int, width: int) -> None:
         super().__init__()
@@ -119,6 +119,6 @@ class LabelHead(nn.Module):
 
 
 def label_embeddings(labels: int, width: int) -> nn.Parameter:
-    """One Xavier-uniform row a label, ``(L, width)``."""
+    """One Xavier-uniform row per label, ``(L, width)``."""
     bound = math.sqrt(6.0 / (labels + width))
     return nn.Parameter(torch.empty(labels, width).uniform_(-bound, bound))

@@ -63,7 +63,7 @@ class CharacterCNN(nn.Module):
         batch, time, _ = chars.shape
         flat = chars.flatten(0, 1)
         # What each character adds at each place of a filter is found once for all characters; and
-        # only where a word has characters: beside a long word most places are padding.
+        # only where a word has characters: next to a long word most places are padding.
         adds = torch.einsum("cw,fwr->rcf", self.embedding.weight, self.convolution.weight)
         word, place = flat.nonzero(as_tuple=True)
         seen = F.pad(flat, (self.reach // 2, self.reach - 1 - self.reach // 2))
@@ -86,7 +86,7 @@ class TokenFeatures(nn.Module):
             :class:`WordTable`.
         characters: number of characters; 0 leaves the character CNN out.
         columns: number of values of each other column, by name.
-        column_width: width of such a value's vector.
+        column_width: width of a column value's vector.
         dropout: share of entries dropped of the LSTM's input and output.
     """
 

@@ -14,7 +14,7 @@ from lossnet.errors import SettingError
 from lossnet.nets.base import Headed
 from lossnet.nets.convolution import PixelHead, pixels
 
-#: Maps are normalised in groups of so many.
+#: Number of maps that are normalised together.
 _GROUP = 8
 
 
@@ -34,7 +34,7 @@ class _Block(nn.Sequential):
 
 
 class UNetFeatures(nn.Module):
-    """Down by maxima of 2 x 2 pixels, up again beside the maps of the same size.
+    """Down by 2 x 2 max-pooling, up again together with the maps of the same size.
 
     Args:
         channels: channels of an image ``(B, channels, H, W)``.
@@ -47,7 +47,7 @@ class UNetFeatures(nn.Module):
     ) -> None:
         super().__init__()
         if not widths or any(width < _GROUP or width % _GROUP for width in widths):
-            raise SettingError(f"widths are {tuple(widths)}; give multiples of {_GROUP}")
+            raise SettingError(f"widths must be multiples of {_GROUP}, got {tuple(widths)}")
         inputs = [channels, *widths[:-1]]
         self.down = nn.ModuleList(_Block(n, w) for n, w in zip(inputs, widths, strict=True))
         self.up = nn.ModuleList(

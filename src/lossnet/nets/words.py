@@ -1,4 +1,4 @@
-"""Vectors of words, of which only those that training meets are trained."""
+"""Word vectors, of which only those that occur in training are trained."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from torch import Tensor, nn
 
 
 class WordTable(nn.Module):
-    """A vector for each word; the first rows are trained, the others stay as they are.
+    """A vector for each word; the first rows are trained, the others are fixed.
 
-    Pretrained vectors know many words that training never meets. Their gradient is zero, yet a
-    dense gradient and an optimiser's step over all of them cost more than an LSTM; here they have
-    neither. Rows that stay are shared with ``vectors`` and are no part of the state: give the same
-    ones to a table whose state is loaded.
+    Pretrained vectors include many words that never occur in training. Their gradient is zero, yet
+    a dense gradient and an optimiser's step over all of them cost more than an LSTM; here they have
+    neither. The fixed rows are shared with ``vectors`` and are not part of the state: a table whose
+    state is loaded must be built with the same vectors.
 
     Args:
         vectors: vectors to start from, ``(number, width)``; row 0 is padding, zeros, and stays so.
@@ -34,7 +34,7 @@ class WordTable(nn.Module):
         count = len(self.trained)
         if not len(self.fixed):
             return F.embedding(numbers, self.trained, padding_idx=0)
-        # The other table's rows are looked up at some row of its own, and not used.
+        # A word of the other table is looked up at an arbitrary row here, and not used.
         trained = F.embedding(numbers.clamp_max(count - 1), self.trained, padding_idx=0)
         fixed = F.embedding((numbers - count).clamp_min(0), self.fixed)
         return torch.where((numbers < count).unsqueeze(-1), trained, fixed)

@@ -2,11 +2,11 @@
 
 The energy regresses the quality of the truth, of the net's output and of that output refined by
 ``inference``, normalised gradient steps on E: one L2 step over all of an output's entries, where a
-size of 1 turns one label round (paper 004, Eq. 12). The net follows cross-entropy and the energy.
+size of 1 flips one label (paper 004, Eq. 12). The net follows cross-entropy and the energy.
 
-With ``local``, for energies that are a mean over positions, every position's value is regressed on
-what is right there, in place of the output's on 1 - cost: paper 004's "score matrices", where one
-number an image would be little to learn from.
+With ``local``, for energies that are a mean over positions, the value of each position is regressed
+on whether it is right, in place of the output's on 1 - cost: paper 004's "score matrices", as one
+number per image is little to learn from.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def alen(
     with v = -E, h = 1 - cost, y' = F(x), y'' = y' refined by ``inference``; λ_v is
     ``output_weight``, β_v ``refined_weight``. L_F = cross-entropy + λ_g ½ (v(F(x)) - 1)² (Eq. 11),
     λ_g ``energy_weight``. Predicts with y'' after ``predict_steps``, or with F(x) alone. With
-    ``noise`` on its logits (see ``Perturbed``) an output is refined besides: a net that knows its
-    training rows by heart shows the energy no mistakes.
+    ``noise`` an output with noisy logits (see ``Perturbed``) is refined as well: a net that has
+    memorised its training rows shows the energy no mistakes.
     """
     start: Proposal = Perturbed(2, noise, radius) if noise else NetOutput()
     candidates = (Target(), NetOutput(), replace(inference, start=start))

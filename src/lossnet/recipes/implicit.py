@@ -8,9 +8,9 @@ in L_Prim. λ is ``energy_weight``. ``gradient`` has a ``solver`` (``neumann`` o
 
 L_Prim depends on θ through its candidates' costs and through their energies. ``path="all"``
 follows both, as the paper writes it; then the energy is rewarded for driving the task-net towards
-candidates of high energy, which are easy to tell from the truth, and the stronger the implicit
+candidates of high energy, easy to distinguish from the truth, and the stronger the implicit
 part the more it does so: at a damping of 1 the task-net is lost within a few epochs on bibtex.
-``path="cost"``, the default, asks only how the candidates' cost answers to the energy.
+``path="cost"``, the default, follows only how the candidates' cost depends on the energy.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What an output is: how it is relaxed, projected, sampled, scored, decoded and enumerated.
 
-Shapes: ``B`` batch, ``K`` candidates an example, ``*S`` the shape of one output. A *relaxed*
+Shapes: ``B`` batch, ``K`` candidates per example, ``*S`` the shape of one output. A *relaxed*
 output holds probabilities, ``logits`` are their unbounded form. Candidates are ``(K, B, *S)``;
 discrete ones are bool, or sparse COO where most entries are off (see :mod:`lossnet.spaces.sparse`).
 A mask is ``(B, *P)``, true where a position counts; ``*P`` are the positions of an output (all

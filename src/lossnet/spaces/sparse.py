@@ -20,10 +20,10 @@ _SPARSE_BELOW = 0.1
 def bernoulli(logits: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
     """``k`` samples of independent Bernoulli(sigmoid(logits)) entries, ``(K, *logits.shape)``.
 
-    Few expected on-entries of a ``(B, L)`` tensor are found without visiting the others: points
-    of a Poisson process with rate softplus(logit) in each cell, a cell being on where at least
-    one point fell. That is exact: P(on) = 1 - exp(-softplus(u)) = sigmoid(u). Cells more likely
-    on than off are drawn one by one: a net that is sure of its labels would need many points.
+    Where few entries of a ``(B, L)`` tensor are expected on, the others are not visited: points
+    of a Poisson process with rate softplus(logit) fall in each cell, and a cell is on where at
+    least one point fell. That is exact: P(on) = 1 - exp(-softplus(u)) = sigmoid(u). Cells more
+    likely on than off are drawn one by one: a confident net would need many points.
     """
     logits = logits.detach()
     if logits.dim() != 2 or not logits.numel():
@@ -52,7 +52,7 @@ def _points(edges: Tensor, total: float, k: int, generator: torch.Generator | No
     mean = torch.tensor(total * k, dtype=torch.float64, device=edges.device)
     points = int(torch.poisson(mean, generator=generator))
     uniform = torch.rand(points, generator=generator, dtype=torch.float64, device=edges.device)
-    # One uniform number places a point in its sample (whole part) and its cell (the rest).
+    # One uniform number places a point in its sample (integer part) and its cell (the rest).
     place = uniform * k
     which = place.long().clamp_max(k - 1)
     cell = torch.searchsorted(edges, (place - which) * total).clamp_max(len(edges) - 1)
@@ -117,7 +117,7 @@ def matmul_t(y: Tensor, g: Tensor) -> Tensor:
     if not y.is_sparse:
         return y.to(g.dtype).flatten(0, 1).T @ g
     rows, labels = _pairs(y)
-    # Not in order and not said to be: sorting would take longer than the product.
+    # Not coalesced: sorting would take longer than the product.
     transposed = torch.sparse_coo_tensor(
         torch.stack([labels, rows]),
         y.values().to(g.dtype),
@@ -141,7 +141,7 @@ class _SumRows(torch.autograd.Function):
         rows, labels = _pairs(y)
         counts = torch.bincount(rows, minlength=k * batch)
         offsets = counts.cumsum(0) - counts
-        # Detached: else embedding_bag makes ready for its own backward pass.
+        # Detached: otherwise embedding_bag prepares its own backward pass.
         sums = F.embedding_bag(labels, weight.detach(), offsets, mode="sum")
         sums = sums if bias is None else sums.add_(bias)
         return sums.view(k, batch, -1)

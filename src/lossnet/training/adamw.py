@@ -70,7 +70,7 @@ class AdamW:
         return {"lr": self.lr, "slots": slots}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where :meth:`state_dict` left off, with slots laid out as the parameters are."""
+        """Continue from :meth:`state_dict`, with slots in the memory layout of the parameters."""
         self.lr = state["lr"]
         for number, (parameter, own) in enumerate(zip(self.parameters, self.slots, strict=True)):
             own.clear()

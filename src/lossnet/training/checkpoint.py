@@ -106,7 +106,7 @@ def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> N
 
 
 def resume(path: str | Path, trainer: Trainer, settings: Mapping[str, Any]) -> None:
-    """Put the trainer where the checkpoint left off; the file is checked before anything moves."""
+    """Continue from a checkpoint; the file is checked before the trainer is changed."""
     tensors, state = _read(path)
     stored, given = state["settings"], json.loads(json.dumps(dict(settings)))
     if stored != given:

@@ -1,4 +1,4 @@
-"""What a loss for a user's own loop needs: computing without a trace, and the fitting updates."""
+"""What LearnedLoss needs in a user's own loop: context managers, its optimizer, its updates."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def torch_optimizer(
 
 @contextmanager
 def restoring_modes(net: nn.Module) -> Iterator[None]:
-    """Put every module of the net back into train or eval mode afterwards."""
+    """Restore the train or eval mode of every module of the net afterwards."""
     modes = [(module, module.training) for module in net.modules()]
     try:
         yield
@@ -50,7 +50,7 @@ def restoring_modes(net: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def restoring_state(generator: torch.Generator) -> Iterator[None]:
-    """Put the generator back afterwards, so that the next call draws the same."""
+    """Restore the generator's state afterwards, so that the next call draws the same."""
     state = generator.get_state()
     try:
         yield
@@ -99,8 +99,8 @@ def split_updates(method: Method) -> tuple[Update, Update | None]:
     )
     if not fits:
         raise SettingError(
-            f"LearnedLoss needs only (x, logits, y), and {method.name!r} needs more: use "
+            f"LearnedLoss has only (x, logits, y), and {method.name!r} needs more: use "
             "an estimator, or a Method with its Trainer. It takes cross-entropy, seal-*, and with "
-            "frozen=True a loss-net trained before"
+            "frozen=True a trained loss-net"
         )
     return task[0], others[0] if others else None

@@ -17,7 +17,7 @@ from lossnet.training.adamw import AdamW, match_layout
 
 
 def trainable(net: nn.Module, name: str) -> list[nn.Parameter]:
-    """The parameters of a net that may change: all but those with ``requires_grad`` off."""
+    """The parameters of a net that require a gradient."""
     parameters = [parameter for parameter in net.parameters() if parameter.requires_grad]
     if not parameters:
         raise SettingError(f"the net {name!r} has no parameter that requires a gradient")
@@ -25,7 +25,7 @@ def trainable(net: nn.Module, name: str) -> list[nn.Parameter]:
 
 
 def parameters_of(update: Update, nets: Mapping[str, nn.Module]) -> list[nn.Parameter]:
-    """What an update changes: the trainable parameters of its nets."""
+    """The trainable parameters of an update's nets."""
     return [p for name in update.trained for p in trainable(nets[name], name)]
 
 

@@ -1,8 +1,8 @@
 """How many threads a fit or a prediction uses, and how it treats denormal numbers.
 
 Threads that share the operations of a small net wait for each other longer than they work, and on
-a busy machine many times longer: such a net is given one thread. What counts is the size of an
-operation, never a measured time, so that the same fit gives the same numbers.
+a busy machine many times longer: a small net gets one thread. The rule goes by the size of an
+operation, never by a measured time, so that the same fit gives the same numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def suitable_threads(nets: Iterable[nn.Module], batch: Batch) -> Iterator[None]:
     """One thread where a pass over the batch is small, else torch's own number.
 
     A number that the user chose stays: ``OMP_NUM_THREADS`` or ``MKL_NUM_THREADS`` in the
-    environment, or ``torch.set_num_threads``. The caller's number is put back afterwards.
+    environment, or ``torch.set_num_threads``. The caller's number is restored afterwards.
     """
     before = torch.get_num_threads()
     lower = before > 1 and not _chosen_by_user() and work(nets, batch) < SMALL
@@ -43,7 +43,7 @@ def suitable_threads(nets: Iterable[nn.Module], batch: Batch) -> Iterator[None]:
 
 @contextmanager
 def flush_denormals() -> Iterator[None]:
-    """Count denormal numbers as 0, which is several times faster; put back how it was."""
+    """Treat denormal numbers as 0, which is several times faster; restore the setting after."""
     before = flushes_denormals()
     torch.set_flush_denormal(True)
     try:
@@ -53,15 +53,15 @@ def flush_denormals() -> Iterator[None]:
 
 
 def flushes_denormals() -> bool:
-    """Whether denormal numbers count as 0 in this thread; torch can only be told, not asked."""
+    """Whether denormal numbers count as 0 in this thread; torch has a setter, but no getter."""
     return sys.float_info.min * 0.5 == 0.0
 
 
 def work(nets: Iterable[nn.Module], batch: Batch) -> int:
     """About how many multiplications by weights one pass of all nets over the batch takes.
 
-    A weight counts once a row, and once a pixel of an image. It counts once for all tokens of a
-    sentence, as recurrent nets take them one after the other. Looking up a word's vector is free.
+    A weight counts once per row, and once per pixel of an image. It counts once for all tokens of
+    a sentence, as recurrent nets process them in sequence. Looking up a word's vector is free.
     """
     weights = sum(
         parameter.numel()

@@ -135,7 +135,7 @@ def test_only_maps_compare_pixel_by_pixel() -> None:
     assert segmenter("alen").resolved_method_params()["local"]
     assert not segmenter("alen", energy_net="critic").resolved_method_params()["local"]
     model = segmenter("alen", energy_net="critic", method_params={"local": True})
-    with pytest.raises(SettingError, match=r"ConvolutionalCritic.*no energy of every position"):
+    with pytest.raises(SettingError, match=r"a value per position.* is a ConvolutionalCritic"):
         model.fit(TRAIN[2])
 
 
@@ -409,20 +409,20 @@ def test_a_class_that_was_not_declared() -> None:
     ("settings", "message"),
     [
         ({"crop": 9}, "crop must be at most 8 x 8, the images' size.*got 9 x 9"),
-        ({"crop": 0}, "crop is 0; give a whole number"),
+        ({"crop": 0}, "crop must be an integer of at least 1, got 0"),
         ({"crop": "big"}, "crop must be a side.*got 'big'"),
         ({"crop": (1, 2, 3)}, "a side in pixels, a height and a width"),
         ({"classes": 1}, "classes must be at least 2.*got 1"),
         ({"classes": "horse"}, "classes must be their number.*got 'horse'"),
         ({"classes": ["a", "a"]}, "with different names"),
-        ({"average": 0}, "average is 0"),
-        ({"crops": 0}, "crops is 0"),
+        ({"average": 0}, "average must be .*got 0"),
+        ({"crops": 0}, "crops must be .*got 0"),
         ({"metric": "iou"}, "unknown metric 'iou'.*mean-iou"),
         ({"task_net": "u-net"}, "unknown task_net 'u-net': did you mean 'unet'"),
         ({"task_net": FCN(3, 1)}, "task_net must be a function that builds a net.*got a FCN"),
         ({"energy_net": "critics"}, "unknown energy_net 'critics': did you mean 'critic'"),
         ({"method": "crf"}, "'crf' needs exact inference, which ImageSegmenter does not"),
-        ({"dropout": 1.5}, "dropout is 1.5"),
+        ({"dropout": 1.5}, "dropout must be .*, got 1.5"),
     ],
 )
 def test_bad_settings(settings, message) -> None:
