@@ -164,7 +164,7 @@ def test_scikit_learn_manners_and_folders(fitted, tmp_path) -> None:
         (lambda: tagger().fit([["a"]]), DataError, "has no tags"),
         (lambda: tagger("crff").fit(TRAIN), SettingError, "did you mean 'crf'"),
         (lambda: tagger(metric="f2").fit(TRAIN), SettingError, "metric"),
-        (lambda: tagger(hidden=0).fit(TRAIN), SettingError, "hidden is 0"),
+        (lambda: tagger(hidden=0).fit(TRAIN), SettingError, "hidden must be .*got 0"),
         (lambda: tagger(vectors="no.txt").fit(TRAIN), DataError, "no file of word vectors"),
         (
             lambda: tagger("crf", global_energy="both").fit(TRAIN),
