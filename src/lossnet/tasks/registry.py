@@ -10,6 +10,7 @@ of its :class:`~lossnet.tasks.task.Task`::
 from __future__ import annotations
 
 import importlib
+import warnings
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -45,8 +46,14 @@ def task_named(name: str) -> Task:
 
 
 def tasks() -> list[Task]:
-    """Every task."""
-    return [task_named(name) for name in names()]
+    """Every task; one of another package that cannot be loaded is left out with a warning."""
+    found = []
+    for name in names():
+        try:
+            found.append(task_named(name))
+        except SettingError as error:
+            warnings.warn(f"{error}; it is left out", stacklevel=2)
+    return found
 
 
 def task_of_estimator(name: Any, folder: object) -> Task:
