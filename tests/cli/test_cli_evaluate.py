@@ -114,7 +114,9 @@ def test_predictions(lossnet: Run, model: Path, trained_on: Path, tmp_path: Path
     message = one_line(lossnet("predict", model, table, "--out", table))
     assert "is DATA itself; choose another file" in message
     assert table.read_text() == written
-    assert ".jsonl file or a .csv" in one_line(lossnet("predict", model, trained_on, "--out", "p.txt"))
+    assert ".jsonl file or a .csv" in one_line(
+        lossnet("predict", model, trained_on, "--out", "p.txt")
+    )
     blocked = lossnet("predict", model, trained_on, "--out", trained_on / "p.csv")
     assert "cannot write" in one_line(blocked)
 

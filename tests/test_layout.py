@@ -1,0 +1,114 @@
+"""The layout of the package: floors, sizes of files and recipes, and who may name a task."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import lossnet
+from lossnet.recipes import METHODS
+from lossnet.tasks.registry import BUILT_IN
+
+PACKAGE = Path(lossnet.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+#: What stands on each floor, the lowest first. Modules import from their own floor and below.
+FLOORS = (
+    "errors files checks plain_text parameters needs devices drawing _lazy",
+    "spaces costs terms contrasts proposals objectives energies nets gradients context",
+    "method recipes training learned_loss",
+    "data",
+    "tasks",
+    " ".join(f"tasks.{name}" for name in BUILT_IN),
+    "cli reports testing __main__",
+)
+FLOOR = {f"lossnet.{name}": n for n, names in enumerate(FLOORS) for name in names.split()}
+#: The only files that may name a task: the public names, and the list of built-in tasks.
+NAME_TASKS = {"__init__.py", "tasks/registry.py"}
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def place_of(module: str) -> str:
+    """The longest prefix of a module that has a floor of its own."""
+    while module not in FLOOR:
+        module = module.rpartition(".")[0]
+        assert module != "lossnet", "a new module or folder needs a floor in FLOORS"
+    return module
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module of the package that a file imports, in functions too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            found = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (name for name in found if name.startswith("lossnet."))
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if relative(p) != "__init__.py"], ids=relative)
+def test_imports_go_down(path) -> None:
+    own = place_of(module_of(path))
+    for name in imports(path):
+        if name == "lossnet.__version__":
+            continue
+        other = place_of(name)
+        assert FLOOR[other] < FLOOR[own] or (
+            FLOOR[other] == FLOOR[own] and (other == own or not own.startswith("lossnet.tasks."))
+        ), f"{module_of(path)} imports {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_files_are_short(path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_recipes_are_short(name) -> None:
+    assert len(inspect.getsource(METHODS[name]).splitlines()) <= 40
+
+
+def test_no_module_name_is_used_in_five_folders() -> None:
+    counts = Counter(path.name for path in FILES if not path.name.startswith("__"))
+    assert [name for name, count in counts.items() if count >= 5] == []
+
+
+def task_names() -> set[str]:
+    """The public classes of the task folders."""
+    sources = [(PACKAGE / "tasks" / name / "__init__.py").read_text() for name in BUILT_IN]
+    return {name for text in sources for name in re.findall(r'"([A-Z]\w+[a-z]\w*)"', text)}
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_only_its_folder_names_a_task(path) -> None:
+    if relative(path) in NAME_TASKS:
+        return
+    others = [n for n in BUILT_IN if f"tasks/{n}/" not in relative(path)]
+    text = path.read_text(encoding="utf-8")
+    for name in others:
+        assert f"tasks.{name}" not in text, f"{relative(path)} names the task {name}"
+    if len(others) == len(BUILT_IN):
+        words = set(re.findall(r"\w+", text))
+        assert not words & task_names()
+        strings = {
+            node.value
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        assert not strings & set(BUILT_IN)
