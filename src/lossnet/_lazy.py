@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
 def lazy(
-    package: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package that imports a name when it is first used.
+    package: str, file: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package that imports names on first use.
+
+    The names are those that the package's stub, ``__init__.pyi``, imports: type checkers read it
+    too, so that each name stands in one place.
 
     Args:
         package: the package's ``__name__``.
-        homes: the module below it that holds each public name; a module's own name stands for
-            the module.
+        file: its ``__file__``.
     """
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    homes = {
+        alias.name: node.module or package
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
     def get(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = importlib.import_module(f"{package}.{homes[name]}")
-        return module if homes[name] == name else getattr(module, name)
+        if homes[name] == package:
+            return importlib.import_module(f"{package}.{name}")
+        return getattr(importlib.import_module(homes[name]), name)
 
-    return get, lambda: sorted(homes)
+    return get, lambda: sorted(homes), sorted(homes)

@@ -1,0 +1,63 @@
+from lossnet.tasks.sequence.conll import (
+    ConllFormat as ConllFormat,
+)
+from lossnet.tasks.sequence.conll import (
+    read_conll as read_conll,
+)
+from lossnet.tasks.sequence.conll import (
+    write_conll as write_conll,
+)
+from lossnet.tasks.sequence.folders import (
+    load_sequence_splits as load_sequence_splits,
+)
+from lossnet.tasks.sequence.folders import (
+    load_sequences as load_sequences,
+)
+from lossnet.tasks.sequence.references import (
+    read_references as read_references,
+)
+from lossnet.tasks.sequence.references import (
+    tokenise_reference as tokenise_reference,
+)
+from lossnet.tasks.sequence.rewards import (
+    Reward as Reward,
+)
+from lossnet.tasks.sequence.rewards import (
+    Rewarded as Rewarded,
+)
+from lossnet.tasks.sequence.rewards import (
+    RewardFunction as RewardFunction,
+)
+from lossnet.tasks.sequence.sentences import (
+    SequenceData as SequenceData,
+)
+from lossnet.tasks.sequence.span_metrics import (
+    SpanScore as SpanScore,
+)
+from lossnet.tasks.sequence.span_metrics import (
+    SpanScores as SpanScores,
+)
+from lossnet.tasks.sequence.span_metrics import (
+    span_scores as span_scores,
+)
+from lossnet.tasks.sequence.span_metrics import (
+    token_accuracy as token_accuracy,
+)
+from lossnet.tasks.sequence.tagger import (
+    SequenceTagger as SequenceTagger,
+)
+from lossnet.tasks.sequence.tags import (
+    Span as Span,
+)
+from lossnet.tasks.sequence.tags import (
+    detect_scheme as detect_scheme,
+)
+from lossnet.tasks.sequence.tags import (
+    from_spans as from_spans,
+)
+from lossnet.tasks.sequence.tags import (
+    spans as spans,
+)
+from lossnet.tasks.sequence.tags import (
+    to_scheme as to_scheme,
+)
