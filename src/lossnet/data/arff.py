@@ -7,13 +7,16 @@ the kind ``hierarchical`` is Clus's.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from lossnet.data.table import Attribute, Entries, Table
+from lossnet.data.table import Attribute, Table
 from lossnet.data.text import read_lines
 from lossnet.errors import DataError
 
@@ -29,13 +32,16 @@ _LETTERS = {"n": "\n", "t": "\t", "r": "\r"}
 _NUMERIC = ("numeric", "real", "integer")
 _OTHER = ("string", "date", "relational", "hierarchical")
 
+_Rows = list[tuple[int, str]]
+_Array = np.ndarray[Any, Any]
+
 
 def read_table(path: str | Path) -> Table:
     """Read an ARFF file; a damaged one is a :class:`DataError` with file and line."""
     path = Path(path)
     lines, notes = read_lines(path)
     relation, attributes, start = _header(path, lines)
-    attributes = _own_names(attributes, notes)
+    attributes = _unique_names(attributes, notes)
     rows = [
         (number, text)
         for number, line in enumerate(lines[start:], start + 1)
@@ -43,12 +49,9 @@ def read_table(path: str | Path) -> Table:
     ]
     if not rows:
         raise DataError(f"{path}: no rows after @data; is the file cut short?")
-    numbers = [number for number, _ in rows]
-    if rows[0][1].startswith("{"):
-        entries = _sparse(path, rows, len(attributes))
-        return Table(path, relation, attributes, numbers, entries=entries, notes=notes)
-    columns = _dense(path, rows, len(attributes))
-    return Table(path, relation, attributes, numbers, columns=columns, notes=notes)
+    read = _sparse if rows[0][1].startswith("{") else _dense
+    columns, places = read(path, rows, len(attributes))
+    return Table(path, attributes, [n for n, _ in rows], columns, places, relation, notes)
 
 
 def _header(path: Path, lines: Sequence[str]) -> tuple[str, list[Attribute], int]:
@@ -78,18 +81,18 @@ def _header(path: Path, lines: Sequence[str]) -> tuple[str, list[Attribute], int
     raise DataError(f"{path}, line {len(lines)}: the file ends without @data; is it cut short?")
 
 
-def _own_names(attributes: list[Attribute], notes: list[str]) -> list[Attribute]:
+def _unique_names(attributes: list[Attribute], notes: list[str]) -> list[Attribute]:
     """Number the attributes that share a name: ``a``, ``a#2``, ``a#3``."""
-    taken: dict[str, int] = {}
-    named = []
+    taken: Counter[str] = Counter()
+    unique = []
     for attribute in attributes:
-        count = taken[attribute.name] = taken.get(attribute.name, 0) + 1
-        if count > 1:
-            renamed = f"{attribute.name}#{count}"
-            notes.append(f"attribute {attribute.name!r} is declared again: called {renamed!r}")
-            attribute = replace(attribute, name=renamed)
-        named.append(attribute)
-    return named
+        taken[attribute.name] += 1
+        if taken[attribute.name] > 1:
+            name = f"{attribute.name}#{taken[attribute.name]}"
+            notes.append(f"attribute {attribute.name!r} is declared again: called {name!r}")
+            attribute = replace(attribute, name=name)
+        unique.append(attribute)
+    return unique
 
 
 def _attribute(text: str, where: str) -> Attribute:
@@ -117,20 +120,16 @@ def _attribute(text: str, where: str) -> Attribute:
     )
 
 
-def _dense(path: Path, rows: list[tuple[int, str]], width: int) -> list[tuple[str, ...]]:
+def _dense(path: Path, rows: _Rows, width: int) -> tuple[list[tuple[str, ...]], None]:
     table = []
     for number, text in rows:
-        if "'" in text or '"' in text or "%" in text or "\\" in text:
-            values = _values(_strip_comment(text), f"{path}, line {number}")
-        else:
-            values = text.split(",")
+        values = _values(_strip_comment(text), f"{path}, line {number}")
+        if len(values) == 1 < width:
+            values = text.split()
         if len(values) != width:
-            if len(values) == 1 and width > 1 and len(text.split()) == width:
-                values = text.split()
-            else:
-                raise DataError(_miscount(f"{path}, line {number}", text, len(values), width))
+            raise DataError(_miscount(f"{path}, line {number}", text, len(values), width))
         table.append(values)
-    return [tuple(map(str.strip, column)) for column in zip(*table, strict=True)]
+    return list(zip(*table, strict=True)), None
 
 
 def _miscount(where: str, text: str, got: int, width: int) -> str:
@@ -142,34 +141,19 @@ def _miscount(where: str, text: str, got: int, width: int) -> str:
     return f"{where}: {got} values for {width} attributes{few}"
 
 
-def _sparse(path: Path, rows: list[tuple[int, str]], width: int) -> Entries:
+def _sparse(path: Path, rows: _Rows, width: int) -> tuple[list[list[str]], list[_Array]]:
+    """The strings listed for each attribute, and the rows in which they are."""
     columns: list[str] = []
     values: list[str] = []
     counts = []
     for number, text in rows:
-        where = f"{path}, line {number}"
-        quoted = "'" in text or '"' in text or "\\" in text
-        if "%" in text:
-            text = _strip_comment(text)
-        if text[0] != "{":
-            raise DataError(f"{where}: a dense row among sparse ones")
-        if text[-1] != "}":
-            raise DataError(f"{where}: no closing brace; is the file cut short?")
-        body = text[1:-1]
-        if quoted:
-            left, right = _pairs(body, where)
-        else:
-            tokens = body.replace(",", " ").split()
-            left, right = tokens[0::2], tokens[1::2]
-            # Each pair is two words and all but the last end in a comma.
-            if len(left) != len(right) or body.count(",") != max(len(left) - 1, 0):
-                left, right = _pairs(body, where)
+        left, right = _pairs(text, f"{path}, line {number}")
         columns += left
         values += right
         counts.append(len(left))
     owner = np.repeat(np.arange(len(rows)), counts)
     try:
-        index = np.array(list(map(int, columns)), dtype=np.int64)
+        index = np.fromiter(map(int, columns), np.int64, len(columns))
     except (ValueError, OverflowError):
         bad = next(k for k, c in enumerate(columns) if not c.isdecimal() or len(c) > 18)
         where = f"{path}, line {rows[owner[bad]][0]}"
@@ -180,42 +164,55 @@ def _sparse(path: Path, rows: list[tuple[int, str]], width: int) -> Entries:
             f"{path}, line {rows[owner[wrong[0]]][0]}: attribute number {index[wrong[0]]}, but "
             f"there are {width} attributes, counted from 0"
         )
-    keys = np.sort(owner * width + index)
-    twice = np.flatnonzero(keys[1:] == keys[:-1])
+    order = np.argsort(index, kind="stable")
+    owner, index = owner[order], index[order]
+    twice = np.flatnonzero((np.diff(index) == 0) & (np.diff(owner) == 0))
     if twice.size:
-        row, column = divmod(int(keys[twice[0]]), width)
-        raise DataError(f"{path}, line {rows[row][0]}: attribute number {column} is given twice")
-    return Entries(owner, index, values)
+        where = f"{path}, line {rows[owner[twice[0]]][0]}"
+        raise DataError(f"{where}: attribute number {index[twice[0]]} is given twice")
+    listed = np.array(values, dtype=object)[order].tolist()
+    ends = np.searchsorted(index, np.arange(width + 1)).tolist()
+    spans = [slice(*span) for span in pairwise(ends)]
+    return [listed[span] for span in spans], [owner[span] for span in spans]
 
 
-def _pairs(body: str, where: str) -> tuple[list[str], list[str]]:
-    left, right, position = [], [], 0
-    body = body.rstrip()
-    while position < len(body):
-        match = _PAIR.match(body, position)
-        if match is None:
-            raise DataError(
-                f"{where}: expected 'number value' in {body[position : position + 40]!r}"
-            )
-        left.append(match.group(1))
-        right.append(_unquote(match.group(2), where))
-        position = match.end()
-    return left, right
+def _pairs(text: str, where: str) -> tuple[list[str], list[str]]:
+    """The attribute numbers of a sparse row, and their values."""
+    if "%" in text:
+        text = _strip_comment(text)
+    if text[0] != "{":
+        raise DataError(f"{where}: a dense row among sparse ones")
+    if text[-1] != "}":
+        raise DataError(f"{where}: no closing brace; is the file cut short?")
+    body = text[1:-1].strip()
+    words = body.replace(",", " ").split()
+    special = "'" in body or '"' in body or "_" in body  # int() takes underscores
+    # Each pair is two words and all but the last end in a comma.
+    if not special and len(words) == 2 * body.count(",") + 2 * bool(body):
+        return words[0::2], words[1::2]
+    found = list(_scan(_PAIR, body.removesuffix(","), where, "'number value'")) if body else []
+    return [m[1] for m in found], [_unquote(m[2], where) for m in found]
 
 
 def _values(text: str, where: str) -> list[str]:
     """The values between commas, unquoted."""
-    values, position = [], 0
-    while True:
-        match = _VALUE.match(text, position)
+    if "'" not in text and '"' not in text:
+        return [value.strip() for value in text.split(",")]
+    found = _scan(_VALUE, text, where, "a quoted value and a comma")
+    return [_unquote(m[1].rstrip(), where) for m in found]
+
+
+def _scan(
+    pattern: re.Pattern[str], text: str, where: str, expected: str
+) -> Iterator[re.Match[str]]:
+    """Matches one after another, each with the comma that follows it, up to the text's end."""
+    position, more = 0, True
+    while more:
+        match = pattern.match(text, position)
         if match is None:
-            raise DataError(
-                f"{where}: a quoted value goes wrong at {text[position : position + 40]!r}"
-            )
-        values.append(_unquote(match.group(1).rstrip(), where))
-        position = match.end()
-        if not match.group(2):
-            return values
+            raise DataError(f"{where}: expected {expected} in {text[position : position + 40]!r}")
+        yield match
+        position, more = match.end(), bool(match[match.re.groups])
 
 
 def _unquote(text: str, where: str) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,36 +19,31 @@ MISSING = "?"
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column: its name, its kind and, for the kind ``nominal``, the values declared."""
+    """A column: its name, its kind and, for the kind ``nominal``, its values.
+
+    ``open``: the values are those one file happens to hold; other files may hold others.
+    """
 
     name: str
     kind: str
     values: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Entries:
-    """The listed values of a sparse file: three sequences of equal length."""
-
-    rows: np.ndarray[Any, Any]
-    columns: np.ndarray[Any, Any]
-    values: list[str]
+    open: bool = False
 
 
 @dataclass(frozen=True)
 class Table:
     """The rows of one file.
 
-    Either ``columns`` (dense: one sequence of strings for each attribute) or ``entries``
-    (sparse) is given. ``lines[i]`` is the line of the file where row ``i`` stands.
+    ``columns[j]`` has a string per row, or, in a sparse file, the strings that are listed;
+    ``rows[j]`` are then their rows. ``lines[i]`` is the line of the file where row ``i`` stands.
     """
 
     path: Path
-    relation: str
     attributes: list[Attribute]
     lines: Sequence[int]
-    columns: Sequence[Sequence[str]] | None = None
-    entries: Entries | None = None
+    columns: Sequence[Sequence[str]]
+    rows: Sequence[np.ndarray[Any, Any]] | None = None
+    relation: str = ""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -54,14 +52,20 @@ class Table:
         return len(self.lines)
 
     def column(self, j: int) -> Sequence[str]:
-        """The strings of attribute ``j``, one a row."""
-        if self.columns is not None:
+        """The strings of attribute ``j``, one per row."""
+        if self.rows is None:
             return self.columns[j]
-        assert self.entries is not None
         values = [self.default(j)] * self.n_rows
-        for k in np.flatnonzero(self.entries.columns == j):
-            values[self.entries.rows[k]] = self.entries.values[k]
+        for row, text in zip(self.rows[j].tolist(), self.columns[j], strict=True):
+            values[row] = text
         return values
+
+    @cached_property
+    def listed(self) -> list[np.ndarray[Any, Any]]:
+        """The numbers of the strings that a sparse file lists: see :func:`parse_numbers`."""
+        numbers = parse_numbers(list(chain.from_iterable(self.columns)))
+        ends = accumulate(map(len, self.columns), initial=0)
+        return [numbers[start:end] for start, end in pairwise(ends)]
 
     def default(self, j: int) -> str:
         """What a value that a sparse row does not list stands for.
@@ -75,3 +79,29 @@ class Table:
     def error(self, row: int, problem: str) -> DataError:
         """The error for a problem in the given row, with file and line."""
         return DataError(f"{self.path}, line {self.lines[row]}: {problem}")
+
+
+def is_number(text: str) -> bool:
+    """Whether the text is a finite number without Python's underscores."""
+    try:
+        return "_" not in text and math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def parse_numbers(column: Sequence[str]) -> np.ndarray[Any, Any]:
+    """The numbers of a column: NaN for a missing one, infinity for what is not a finite number."""
+    distinct = set(column)
+    if 2 * len(distinct) < len(column):
+        number = dict(zip(distinct, parse_numbers(list(distinct)).tolist(), strict=True))
+        return np.fromiter(map(number.__getitem__, column), float, len(column))
+    cells = ["nan" if v == MISSING else v for v in column] if MISSING in distinct else column
+    try:
+        values = np.fromiter(map(float, cells), float, len(cells))
+    except ValueError:
+        values = np.full(len(cells), np.nan)
+    # float() takes more than a file may hold: nan, inf and digits with underscores.
+    if np.isnan(values).sum() != column.count(MISSING) or "_" in "".join(column):
+        values = np.array([float(v) if is_number(v) else np.inf for v in column])
+        values[[v == MISSING for v in column]] = np.nan
+    return values

@@ -210,18 +210,19 @@ HEAD = "@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute y {0,1
         (HEAD + "@data\n{0 1 1 1}\n", "line 6: expected 'number value'"),
         (HEAD + "@data\n{x 1}\n", "line 6: 'x' is not an attribute's number"),
         (HEAD + "@data\n{99999999999999999999 1}\n", "line 6: '9+' is not an attribute's"),
+        (HEAD + "@data\n{0_1 1}\n", "line 6: expected 'number value' in '0_1 1'"),
         (HEAD + "@data\n{3 1}\n", "line 6: attribute number 3, but there are 3"),
         (HEAD + "@data\n{0 1}\n{1 1,0 2,1 1}\n", "line 7: attribute number 1 is given twice"),
         (HEAD + "@data\n{0 'x}\n", "line 6: "),
         (HEAD + "@data\n{0 abc}\n", "line 6: 'a' is 'abc', not a number"),
-        (HEAD + "@data\n{1 7}\n", "line 6: 'b' is 7; expected one of 0, 1"),
-        (HEAD + "@data\n{2 7}\n", "line 6: 'y' is 7; expected one of 0, 1"),
+        (HEAD + "@data\n{1 7}\n", "line 6: 'b' is '7'; expected one of 0, 1"),
+        (HEAD + "@data\n{2 7}\n", "line 6: 'y' is '7'; expected one of 0, 1"),
         (HEAD + "@data\n1,0,1\n'2,0,1\n", "line 7: a quote does not end"),
         (HEAD + "@data\n1,0,1\nabc,0,1\n", "line 7: 'a' is 'abc', not a number"),
         (HEAD + "@data\nnan,0,1\n", "line 6: 'a' is 'nan', not a number"),
         (HEAD + "@data\n1_0,0,1\n", "line 6: 'a' is '1_0', not a number"),
         (HEAD + "@data\n-inf,0,1\n", "line 6: 'a' is '-inf', not a number"),
-        (HEAD + "@data\n1,2,1\n", "line 6: 'b' is 2; expected one of 0, 1"),
+        (HEAD + "@data\n1,2,1\n", "line 6: 'b' is '2'; expected one of 0, 1"),
         (HEAD + "@data\n1,0,?\n", "line 6: label 'y' is missing"),
         (HEAD + "@attribute z {1,2\n", "line 5: the values of 'z' have no closing brace"),
         (HEAD + "@attribute 'z numeric\n", "line 5: a quoted name does not end"),
@@ -237,7 +238,7 @@ def test_damaged_files(write, text, message) -> None:
 
 def test_undeclared_word(write) -> None:
     text = "@relation r\n@attribute y {0,1}\n@attribute c {u,v}\n@data\n0,u\n1,x\n"
-    with pytest.raises(DataError, match="line 6: 'x' is not among the values declared for 'c'"):
+    with pytest.raises(DataError, match="line 6: 'c' is 'x'; expected one of u, v"):
         load(write("w.arff", text), labels=1)
 
 

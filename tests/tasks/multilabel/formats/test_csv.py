@@ -45,12 +45,35 @@ def test_what_pandas_writes(tmp_path) -> None:
 
 def test_files_of_one_data_set_agree(write) -> None:
     one = write("1.csv", "a,c,label:y\n1,u,0\n3,v,1\n")
-    two = write("2.csv", "a,c,label:y\n,w,1\n")
+    two = write("2.csv", "a,c,label:y\n,v,1\n")
     first, second = load_files([one, two])
-    assert first.feature_names == second.feature_names == ["a", "c=u", "c=v", "c=w"]
-    np.testing.assert_array_equal(second.X, [[np.nan, 0, 0, 1]])
+    assert first.feature_names == second.feature_names == ["a", "c=u", "c=v"]
+    np.testing.assert_array_equal(second.X, [[np.nan, 0, 1]])
     with pytest.raises(DataError, match="does not have the columns"):
         load_files([one, write("3.csv", "a,label:y\n1,1\n")])
+
+
+def test_words_are_those_of_the_training_file(write) -> None:
+    train = write("1.csv", "c,ok,label:y\nu,yes,no\nv,no,no\n")
+    test = write("2.csv", "c,ok,label:y\nw,yes,yes\nu,?,no\n5,no,no\n")
+    first, second = load_files([train, test])
+    assert first.feature_names == second.feature_names == ["c=u", "c=v", "ok"]
+    np.testing.assert_array_equal(second.X, [[0, 0, 1], [1, 0, np.nan], [0, 0, 0]])
+    np.testing.assert_array_equal(second.Y, [[1], [0], [0]])  # a label's words are of all files
+    assert first.notes == []
+    assert second.notes == ["'c' has words absent from training, left out: '5', 'w'"]
+    for cell, message in {
+        "u,maybe": "'ok' is 'maybe'; expected one of no, yes",
+        "nan,yes": "nan",
+    }.items():
+        with pytest.raises(DataError, match=f"3.csv, line 2: .*{message}"):
+            load_files([train, write("3.csv", f"c,ok,label:y\n{cell},yes\n")])
+
+
+def test_a_number_in_training_stays_one(write) -> None:
+    train = write("1.csv", "a,label:y\n1,0\n2,1\n")
+    with pytest.raises(DataError, match=r"2.csv, line 3: 'a' is 'u', not a number"):
+        load_files([train, write("2.csv", "a,label:y\n1,0\nu,1\n")])
 
 
 def test_a_column_of_row_names_is_dropped_and_text_refused(write) -> None:
@@ -74,7 +97,7 @@ def test_a_column_of_row_names_is_dropped_and_text_refused(write) -> None:
         ("a,b,label:y\n1,2,0\n1,2\n", "line 3: 2 cells for 3 columns; is the file cut short"),
         ("a,b,label:y\n1,2,0,4\n", "line 2: 4 cells for 3 columns"),
         ('a,b,label:y\n1,"2,0\n', "is a quote left open"),
-        ("a,label:y\n1,2\n", "line 2: 'label:y' is 2; expected one of 0, 1"),
+        ("a,label:y\n1,2\n", "line 2: 'label:y' is '2'; expected one of 0, 1"),
         ("a,label:y\n1,\n", "line 2: label 'label:y' is missing"),
         ("a,label:y\n1,u\n2,v\n", "a label must be 0/1 or yes/no"),
         ("a,label:y\n1,0\nnan,0\n", "line 3: column 'a' is 'nan', not a finite number"),

@@ -3,8 +3,8 @@ import pytest
 
 from lossnet.errors import DataError, SettingError
 from lossnet.tasks.multilabel import load
-from lossnet.tasks.multilabel.formats.labels import chosen
-from lossnet.tasks.multilabel.formats.mulan import find_xml, read_labels
+from lossnet.tasks.multilabel.formats.arff import find_xml, read_labels
+from lossnet.tasks.multilabel.formats.encode import chosen
 
 ARFF = """@relation r
 @attribute a numeric

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 from lossnet.data.arff import read_table
-from lossnet.data.text import stem
+from lossnet.data.limits import parse_int
+from lossnet.data.table import Table
+from lossnet.data.text import read_bytes, stem
+from lossnet.data.xml import parse_xml
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.formats.clus import forest, indicators
-from lossnet.tasks.multilabel.formats.encode import LabelColumns, encode
-from lossnet.tasks.multilabel.formats.labels import label_columns
+from lossnet.tasks.multilabel.formats.encode import LabelColumns, chosen, encode
 from lossnet.tasks.multilabel.formats.readers import Labels
 
 
-def read_arff(
+def read(
     paths: Sequence[str | Path], *, labels: Labels = None, name: str | None = None
 ) -> list[MultiLabelData]:
     """Read the ARFF files of one data set, the training file first.
 
-    All get the same columns: nominal values are pooled, and missing numbers are replaced by the
-    first file's column means. A column of type ``hierarchical`` (Clus) gives the labels; else
-    see :func:`lossnet.tasks.multilabel.formats.labels.label_columns`.
+    All get the same columns: the values declared for a nominal attribute are pooled. The labels
+    are those that the argument picks; else those of a column of type ``hierarchical`` (Clus); else
+    those that Mulan's XML file next to the first file names; else the first n columns, or the last
+    n where n is negative, if MEKA's ``-C n`` is in the relation's name.
 
     Args:
         paths: one file or more.
@@ -34,17 +39,79 @@ def read_arff(
     name = name or stem(first.path)
     classes = [j for j, a in enumerate(first.attributes) if a.kind == "hierarchical"]
     if not classes or labels is not None:
-        return encode(tables, label_columns(first, labels), name=name)
+        return encode(tables, _label_columns(first, labels), name=name)
     if len(classes) > 1:
         raise DataError(f"{first.path} has {len(classes)} hierarchical attributes; expected one")
     column = classes[0]
-    declared = [
-        value
-        for table in tables
-        if column < len(table.attributes)
-        for value in table.attributes[column].values
-    ]
-    tree = forest(tuple(dict.fromkeys(declared)), str(first.path))
-    Y = [indicators(table, column, tree) for table in tables if column < len(table.attributes)]
+    wide = [table for table in tables if column < len(table.attributes)]
+    declared = dict.fromkeys(value for t in wide for value in t.attributes[column].values)
+    tree = forest(tuple(declared), str(first.path))
+    Y = [indicators(table, column, tree) for table in wide]
     found = LabelColumns([], tree.names, tree.parents)
     return encode(tables, found, name=name, Y=Y, skip=[column])
+
+
+def _label_columns(table: Table, labels: Labels) -> LabelColumns:
+    names = [a.name for a in table.attributes]
+    where = str(table.path)
+    parents: dict[str, str] = {}
+    if labels is None and (xml := find_xml(table.path)):
+        parents = read_labels(xml)
+        labels, where = list(parents), f"{where} (labels named in {xml.name})"
+    elif labels is None and (meka := re.search(r"-C\s+(-?\d+)", table.relation)):
+        where = f"{where} (-C in the relation's name)"
+        try:
+            labels = parse_int(meka[1])
+        except ValueError as error:
+            raise DataError(f"{where}: {error}") from None
+    if labels is None:
+        raise DataError(
+            f"{where} does not say which attributes are labels: put Mulan's XML file next to it, "
+            "write MEKA's '-C n' into the relation's name, or pass labels= (n for the first n, -n "
+            "for the last n, or a list of names)"
+        )
+    index = chosen(names, labels, where)
+    place = {names[j]: k for k, j in enumerate(index)}
+    links = {place[c]: [place[p]] for c, p in parents.items() if p}
+    return LabelColumns(index, list(place), links or None)
+
+
+def find_xml(path: str | Path) -> Path | None:
+    """The XML file of an ARFF file: ``a.xml`` for ``a.arff``, ``a-train.arff``, ``a.test.arff``.
+
+    Where none has such a name, the only XML file of the folder.
+    """
+    path = Path(path)
+    name = stem(path)
+    candidates = [name]
+    for mark in "-._":
+        pieces = name.split(mark)
+        candidates += [mark.join(pieces[:k]) for k in range(len(pieces) - 1, 0, -1)]
+    for candidate in candidates:
+        xml = path.with_name(f"{candidate}.xml")
+        if xml.is_file():
+            return xml
+    every = sorted(path.parent.glob("*.xml"))
+    return every[0] if len(every) == 1 else None
+
+
+def read_labels(path: str | Path) -> dict[str, str]:
+    """The labels of Mulan's XML file in order, each with its parent's name, or an empty string."""
+    parents: dict[str, str] = {}
+    for name, parent in _labels(parse_xml(read_bytes(path), path), ""):
+        if not name:
+            raise DataError(f"{path}: a <label> without a name")
+        if name in parents:
+            raise DataError(f"{path}: label {name!r} is named twice")
+        parents[name] = parent
+    if not parents:
+        raise DataError(f'{path} names no label; expected <labels><label name="..."/></labels>')
+    return parents
+
+
+def _labels(node: Element, parent: str) -> Iterator[tuple[str, str]]:
+    for child in node:
+        if child.tag.rpartition("}")[2] == "label":
+            name = child.get("name", "")
+            yield name, parent
+            yield from _labels(child, name)

@@ -4,7 +4,7 @@
 |---|---|
 | numeric; nominal whose values are all numbers | one number |
 | nominal of two words of a yes/no kind | 1 for yes, 0 for no, whatever the order declared |
-| any other nominal | one column a value, 1 where it holds |
+| any other nominal | one column per value, 1 where it holds |
 | first attribute, words, (nearly) all different | dropped: it names the rows |
 """
 
@@ -12,8 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
-from lossnet.data.table import MISSING, Attribute, Table
+import numpy as np
+
+from lossnet.data.table import MISSING, Table, is_number, parse_numbers
 from lossnet.errors import DataError
 
 YES_NO = (("yes", "no"), ("true", "false"), ("y", "n"), ("t", "f"), ("on", "off"))
@@ -22,96 +26,119 @@ _ID_SHARE = 0.95
 
 
 @dataclass(frozen=True)
-class Number:
-    """A number; where ``allowed`` is given, one of these."""
+class Coding:
+    """The columns that an attribute becomes, and what its strings stand for.
 
+    Args:
+        columns: the columns' names; none for an attribute that is dropped.
+        words: the number of each word, or its column where ``one_hot``; None for numbers.
+        allowed: the only numbers allowed; None for any.
+        one_hot: whether a word is a 1 in its own column.
+        open: whether other words may occur, which are zeros in all columns.
+        note: why an attribute is dropped.
+    """
+
+    columns: list[str]
+    words: dict[str, float] | None = None
     allowed: frozenset[float] | None = None
+    one_hot: bool = False
+    open: bool = False
+    note: str = ""
 
+    def lists_all(self, default: str) -> bool:
+        """Whether the strings a sparse file lists are all that are not zero."""
+        value = float(default) if self.words is None else self.words.get(default)
+        return value == 0 and not self.one_hot
 
-@dataclass(frozen=True)
-class Words:
-    """A word that stands for 0 or 1."""
+    def entries(self, table: Table, j: int) -> tuple[Any, Any, Any]:
+        """Rows, columns and numbers of attribute ``j`` in coordinates; NaN where missing."""
+        listed = table.rows is not None and self.lists_all(table.default(j))
+        rows = table.rows[j] if table.rows and listed else np.arange(table.n_rows)
+        texts = table.columns[j] if listed else table.column(j)
+        if self.words is None:
+            values = table.listed[j] if listed else parse_numbers(texts)
+        else:
+            number = {MISSING: np.nan, **self.words}
+            other = np.nan if self.open else np.inf
+            values = np.array([number.get(text, other) for text in texts])
+        if self.allowed is None or not self.allowed.issuperset(values.tolist()):
+            self._check(table, j, rows, texts, values)
+        if not self.one_hot:
+            return rows, 0, values
+        known = ~np.isnan(values)
+        return rows[known], values[known].astype(np.int64), np.ones(known.sum())
 
-    values: dict[str, float]
-
-
-@dataclass(frozen=True)
-class OneHot:
-    """One column for each of the values."""
-
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Dropped:
-    """No column, and why."""
-
-    why: str
-
-
-Coding = Number | Words | OneHot | Dropped
-
-
-def is_number(text: str) -> bool:
-    """Whether the text is a number (not NaN, not infinity, no Python underscores)."""
-    try:
-        value = float(text)
-    except ValueError:
-        return False
-    return "_" not in text and value - value == 0
+    def _check(self, table: Table, j: int, rows: Any, texts: Sequence[str], values: Any) -> None:
+        """Raise for the first string that stands for no number, or for one not allowed."""
+        wrong = np.isinf(values)
+        if self.allowed is not None:
+            wrong |= ~np.isin(values, list(self.allowed)) & ~np.isnan(values)
+        if not wrong.any():
+            return
+        row, text = rows[wrong][0], texts[wrong.argmax()]
+        problem = f"{table.attributes[j].name!r} is {text[:40]!r}"
+        if self.words is None and not (self.allowed and is_number(text)):
+            raise table.error(row, f"{problem}, not a number")
+        allowed = self.words or [f"{v:g}" for v in sorted(self.allowed or ())]
+        raise table.error(row, f"{problem}; expected one of {', '.join(list(allowed)[:10])}")
 
 
 def choose(tables: Sequence[Table], j: int, *, label: bool) -> Coding:
     """The coding of attribute ``j``, common to all the tables (files of one data set)."""
-    first = tables[0].attributes[j]
+    first, path = tables[0].attributes[j], tables[0].path
     if any(t.attributes[j].kind != first.kind for t in tables):
         raise DataError(
-            f"{tables[0].path} and the files beside it declare different types for "
-            f"{first.name!r}; give it one type"
+            f"{path} and the files read with it declare different types for {first.name!r}; give "
+            "it one type"
         )
     if first.kind == "numeric":
-        return Number()
-    if j == 0 and not label and _names_rows(tables[0], first):
-        return Dropped(f"dropped {first.name!r}: it names the rows (words, nearly all different)")
+        return Coding([first.name])
+    if j == 0 and not label and _names_rows(tables[0]):
+        why = f"dropped {first.name!r}: it names the rows (words, nearly all different)"
+        return Coding([], note=why)
     if first.kind == "nominal":
         return _nominal(tables, j)
-    if first.kind == "string":
-        return _string(tables, j)
+    if first.kind != "string":
+        raise DataError(
+            f"{path}: attribute {first.name!r} is of type {first.kind}, which cannot be a "
+            f"{'label' if label else 'feature'}; convert it to numbers or remove it"
+        )
+    if all(v == MISSING or is_number(v) for t in tables for v in t.column(j)):
+        return Coding([first.name])
     raise DataError(
-        f"{tables[0].path}: attribute {first.name!r} is of type {first.kind}, which cannot be a "
-        f"{'label' if label else 'feature'}; convert it to numbers or remove it"
+        f"{path}: attribute {first.name!r} is text; turn it into numbers first (for instance with "
+        "scikit-learn's TfidfVectorizer) or remove it"
     )
 
 
 def _nominal(tables: Sequence[Table], j: int) -> Coding:
+    first = tables[0].attributes[j]
     values = tuple(dict.fromkeys(v for t in tables for v in t.attributes[j].values))
+    numbers, words = _meaning(values)
+    if numbers or words:
+        return Coding([first.name], words, numbers)
+    columns = [f"{first.name}={value}" for value in values]
+    places = {value: float(k) for k, value in enumerate(values)}
+    return Coding(columns, places, one_hot=True, open=first.open)
+
+
+@lru_cache  # a file may declare {0, 1} thousands of times
+def _meaning(values: tuple[str, ...]) -> tuple[frozenset[float] | None, dict[str, float] | None]:
+    """The numbers that the values are, or those that words of a yes/no kind stand for."""
     if values and all(map(is_number, values)):
-        return Number(frozenset(map(float, values)))
-    lowered = {v.lower() for v in values}
+        return frozenset(map(float, values)), None
     for yes, no in YES_NO:
-        if len(values) == 2 and lowered == {yes, no}:
-            return Words({v: float(v.lower() == yes) for v in values})
-    return OneHot(values)
+        if len(values) == 2 and {v.lower() for v in values} == {yes, no}:
+            return None, {v: float(v.lower() == yes) for v in values}
+    return None, None
 
 
-def _string(tables: Sequence[Table], j: int) -> Coding:
-    values = {v for t in tables for v in t.column(j) if v != MISSING}
-    if all(map(is_number, values)):
-        return Number()
-    raise DataError(
-        f"{tables[0].path}: attribute {tables[0].attributes[j].name!r} is text; turn it into "
-        "numbers first (for instance with scikit-learn's TfidfVectorizer) or remove it"
-    )
-
-
-def _names_rows(table: Table, attribute: Attribute) -> bool:
-    if attribute.kind not in ("nominal", "string"):
-        return False
+def _names_rows(table: Table) -> bool:
     column = table.column(0)
     distinct = set(column)
-    enough = len(column) >= _ID_ROWS or attribute.kind == "string"
     return (
-        enough
+        table.attributes[0].kind in ("nominal", "string")
+        and (len(column) >= _ID_ROWS or table.attributes[0].kind == "string")
         and len(distinct) >= _ID_SHARE * len(column)
-        and not any(is_number(v) for v in distinct)
+        and not any(map(is_number, distinct))
     )

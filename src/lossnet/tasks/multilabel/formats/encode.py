@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lossnet.data.limits import check_cells
-from lossnet.data.table import Table
-from lossnet.errors import DataError
+from lossnet.data.table import MISSING, Table
+from lossnet.errors import DataError, SettingError
+from lossnet.plain_text import some
 from lossnet.tasks.multilabel.dataset import MultiLabelData
-from lossnet.tasks.multilabel.formats.coding import Coding, Dropped, Number, OneHot, Words, choose
-from lossnet.tasks.multilabel.formats.encode_sparse import sparse_block
-from lossnet.tasks.multilabel.formats.values import columns_of, numbers, word_codes
+from lossnet.tasks.multilabel.formats.coding import Coding, choose
 
-Matrix = Any  # a numpy array or a scipy CSR matrix
+_BITS = frozenset((0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,38 @@ class LabelColumns:
     parents: dict[int, list[int]] | None = None
 
 
+def chosen(names: Sequence[str], labels: int | Sequence[str], where: str) -> list[int]:
+    """The columns that ``labels`` (a number or names) picks, in the order of the file."""
+    if isinstance(labels, bool | str):
+        raise SettingError(
+            f"labels={labels!r}: give a number (n for the first n, -n for the last n) or a list "
+            "of names"
+        )
+    if isinstance(labels, int):
+        if labels == 0 or abs(labels) >= len(names):
+            raise DataError(
+                f"{where}: {labels} label columns asked for among {len(names)} columns; at least "
+                "one must be a label and one a feature"
+            )
+        return list(range(len(names)))[slice(labels) if labels > 0 else slice(labels, None)]
+    wanted, known = set(labels), set(names)
+    missing = [name for name in labels if name not in known]
+    if missing:
+        # Comparing two names takes time that is quadratic in their lengths.
+        near = difflib.get_close_matches(missing[0][:80], [n for n in names if len(n) <= 80], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise DataError(
+            f"{where}: no column is called {missing[0]!r} ({len(missing)} of {len(wanted)} "
+            f"label names not found){hint}"
+        )
+    index = [j for j, name in enumerate(names) if name in wanted]
+    if not index:
+        raise DataError(f"{where}: no label columns; name at least one")
+    if len(index) == len(names):
+        raise DataError(f"{where}: every column is a label; at least one must be a feature")
+    return index
+
+
 def encode(
     tables: Sequence[Table],
     labels: LabelColumns,
@@ -36,7 +68,7 @@ def encode(
     Y: Sequence[np.ndarray[Any, Any]] | None = None,
     skip: Sequence[int] = (),
 ) -> list[MultiLabelData]:
-    """One data set for each table, with the same columns in all.
+    """One data set per table, with the same columns in all.
 
     A missing number, or word of a yes/no kind, is NaN; any other missing word has zeros in all its
     columns.
@@ -48,8 +80,8 @@ def encode(
         Y: the labels, where a reader has found them itself.
         skip: attributes that are neither features nor labels.
     """
-    _same_attributes(tables)
-    taken = set(labels.index) | set(skip)
+    _check_same_attributes(tables)
+    taken = {*labels.index, *skip}
     features = [j for j in range(len(tables[0].attributes)) if j not in taken]
     codings = {j: choose(tables, j, label=False) for j in features}
     blocks = [_block(table, codings) for table in tables]
@@ -57,18 +89,20 @@ def encode(
         from scipy.sparse import csr_matrix
 
         blocks = [csr_matrix(b) for b in blocks]
-    notes = [c.why for c in codings.values() if isinstance(c, Dropped)]
     if Y is None:
-        codes = {j: _label_coding(tables, j) for j in labels.index}
-        Y = [_label_block(table, codes) for table in tables]
-    names = _feature_names(tables[0], codings)
+        bits = {j: _label_coding(tables, j) for j in labels.index}
+        Y = [_label_block(table, bits) for table in tables]
+    names = [column for coding in codings.values() for column in coding.columns]
     return [
-        MultiLabelData(block, y, names, labels.names, name, labels.parents, [*table.notes, *notes])
+        MultiLabelData(
+            *(block, y, names, labels.names, name, labels.parents),
+            notes=[*table.notes, *_notes(table, codings)],
+        )
         for table, block, y in zip(tables, blocks, Y, strict=True)
     ]
 
 
-def _same_attributes(tables: Sequence[Table]) -> None:
+def _check_same_attributes(tables: Sequence[Table]) -> None:
     names = [a.name for a in tables[0].attributes]
     for other in tables[1:]:
         theirs = [a.name for a in other.attributes]
@@ -81,59 +115,61 @@ def _same_attributes(tables: Sequence[Table]) -> None:
             )
 
 
-def _feature_names(table: Table, codings: dict[int, Coding]) -> list[str]:
-    names: list[str] = []
+def _notes(table: Table, codings: dict[int, Coding]) -> list[str]:
+    """Which attributes were dropped, and which words are absent from training."""
+    notes = [coding.note for coding in codings.values() if coding.note]
     for j, coding in codings.items():
-        name = table.attributes[j].name
-        if isinstance(coding, OneHot):
-            names += [f"{name}={value}" for value in coding.values]
-        elif not isinstance(coding, Dropped):
-            names.append(name)
-    return names
+        if coding.open:
+            unseen = sorted({*table.column(j)} - {MISSING, *(coding.words or ())})
+            if unseen:
+                name = table.attributes[j].name
+                notes.append(f"{name!r} has words absent from training, left out: {some(unseen)}")
+    return notes
 
 
 def _label_coding(tables: Sequence[Table], j: int) -> Coding:
-    coding = choose(tables, j, label=True)
-    if isinstance(coding, Words):
-        return coding
-    if isinstance(coding, Number) and (coding.allowed is None or coding.allowed <= {0.0, 1.0}):
-        return Number(frozenset((0.0, 1.0)))
-    attribute = tables[0].attributes[j]
-    raise DataError(
-        f"{tables[0].path}: label {attribute.name!r} has the values "
-        f"{{{', '.join(attribute.values[:6])}}}; a label must be 0/1 or yes/no"
-    )
+    coding, attribute = choose(tables, j, label=True), tables[0].attributes[j]
+    if coding.one_hot or not (coding.allowed or _BITS) <= _BITS:
+        raise DataError(
+            f"{tables[0].path}: label {attribute.name!r} has the values "
+            f"{{{', '.join(attribute.values[:6])}}}; a label must be 0/1 or yes/no"
+        )
+    return coding if coding.words else replace(coding, allowed=_BITS)
 
 
-def _label_block(table: Table, codes: dict[int, Coding]) -> np.ndarray[Any, Any]:
-    check_cells(table.path, table.n_rows, len(codes), "labels")
-    block = _block(table, codes)
+def _label_block(table: Table, codings: dict[int, Coding]) -> np.ndarray[Any, Any]:
+    check_cells(table.path, table.n_rows, len(codings), "labels")
+    block = _block(table, codings)
     block = block.toarray() if hasattr(block, "toarray") else block
     missing = np.argwhere(np.isnan(block))
     if missing.size:
         row, k = missing[0]
-        name = table.attributes[list(codes)[k]].name
-        raise table.error(int(row), f"label {name!r} is missing (?); a label must be 0 or 1")
+        name = table.attributes[list(codings)[k]].name
+        raise table.error(row, f"label {name!r} is missing (?); a label must be 0 or 1")
     return block.astype(np.uint8)
 
 
-def _block(table: Table, codings: dict[int, Coding]) -> Matrix:
-    """The numbers of some attributes, (n, columns): NaN where missing."""
-    if table.columns is None:
-        return sparse_block(table, codings)
-    width = sum(columns_of(c) for c in codings.values())
-    check_cells(table.path, table.n_rows, width, "columns")
-    out = np.zeros((table.n_rows, width))
-    at = 0
-    for j, coding in codings.items():
-        if isinstance(coding, OneHot):
-            code = word_codes(table, j, coding.values)
-            known = np.flatnonzero(code >= 0)
-            out[known, at + code[known]] = 1
-        elif isinstance(coding, Words):
-            code = word_codes(table, j, tuple(coding.values))
-            out[:, at] = np.array([*coding.values.values(), np.nan])[code]
-        elif isinstance(coding, Number):
-            out[:, at] = numbers(table, j, coding)
-        at += columns_of(coding)
-    return out
+def _block(table: Table, codings: dict[int, Coding]) -> Any:
+    """The numbers of some attributes, (n, columns), dense or CSR: NaN where missing."""
+    used = {j: c for j, c in codings.items() if not c.note}
+    places = np.cumsum([0, *(len(c.columns) for c in used.values())])
+    shape = (table.n_rows, int(places[-1]))
+    if table.rows is None:
+        check_cells(table.path, *shape, "columns")
+        out = np.zeros(shape)
+        for place, (j, coding) in zip(places, used.items(), strict=False):
+            rows, offset, values = coding.entries(table, j)
+            out[rows, place + offset] = values
+        return out
+    from scipy.sparse import csr_matrix
+
+    words = sum(not c.lists_all(table.default(j)) for j, c in used.items())
+    check_cells(table.path, table.n_rows, words, "columns of words")
+    parts = [(np.zeros(0, dtype=np.int64),) * 3]
+    for place, (j, coding) in zip(places, used.items(), strict=False):
+        rows, offset, values = coding.entries(table, j)
+        parts.append((rows, np.full(len(rows), place + offset), values))
+    rows, columns, values = map(np.concatenate, zip(*parts, strict=True))
+    block = csr_matrix((values, (rows, columns)), shape=shape)
+    block.eliminate_zeros()
+    return block

@@ -1,8 +1,9 @@
-"""Which reader reads which file, told by the file's extension."""
+"""Which reader reads which file, by the file's extension."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from lossnet.data.text import extension
@@ -10,42 +11,14 @@ from lossnet.errors import DataError
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 
 Labels = int | Sequence[str] | None
-Reader = Callable[..., list[MultiLabelData]]
-
-
-def _arff() -> Reader:
-    from lossnet.tasks.multilabel.formats.arff import read_arff
-
-    return read_arff
-
-
-def _svmlight() -> Reader:
-    from lossnet.tasks.multilabel.formats.svmlight import read_svmlight
-
-    return read_svmlight
-
-
-def _csv() -> Reader:
-    from lossnet.tasks.multilabel.formats.csv import read_csv
-
-    return read_csv
-
-
-def _npz() -> Reader:
-    from lossnet.tasks.multilabel.formats.npz import read_npz
-
-    return read_npz
-
-
-EXTENSIONS: dict[str, Callable[[], Reader]] = {
-    ".arff": _arff,
-    ".svm": _svmlight,
-    ".svmlight": _svmlight,
-    ".libsvm": _svmlight,
-    ".txt": _svmlight,
-    ".csv": _csv,
-    ".tsv": _csv,
-    ".npz": _npz,
+SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
+#: The module of this folder whose ``read`` reads files of an extension.
+EXTENSIONS = {
+    ".arff": "arff",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".npz": "npz",
+    **dict.fromkeys(SVMLIGHT, "svmlight"),
 }
 
 
@@ -56,8 +29,8 @@ def read_files(
 
     Args:
         paths: files of one format.
-        labels: which columns are labels, where the format needs telling.
-        name: what to call the data set.
+        labels: which columns are labels, where the file does not say.
+        name: what to call the data set; the first file's name where None.
     """
     if not paths:
         raise DataError("no files given; name at least one")
@@ -66,7 +39,9 @@ def read_files(
         if extension(path) not in EXTENSIONS:
             known = ", ".join(sorted(EXTENSIONS))
             raise DataError(f"{path}: unknown kind of file; known: {known}, each also with .gz")
-    readers = {EXTENSIONS[kind]() for kind in kinds}
-    if len(readers) > 1:
-        raise DataError(f"the files of one data set must have one format, not {sorted(kinds)}")
-    return readers.pop()(paths, labels=labels, name=name)
+    modules = {EXTENSIONS[kind] for kind in kinds}
+    if len(modules) > 1:
+        raise DataError(f"the files of one data set must have one format, got {sorted(kinds)}")
+    module = import_module(f"lossnet.tasks.multilabel.formats.{modules.pop()}")
+    data: list[MultiLabelData] = module.read(paths, labels=labels, name=name)
+    return data
