@@ -145,7 +145,7 @@ ONES = npy(np.ones((2, 1)))
 def test_arrays_that_are_none(tmp_path, content, read) -> None:
     members = dict.fromkeys(("X.npy", "Y.npy", "images.npy", "words.npy", "vectors.npy"), content)
     path = archive(tmp_path / "a.npz", members)
-    with pytest.raises(DataError, match=r"a.npz is not a whole .npz file"):
+    with pytest.raises(DataError, match=r"a.npz is not a complete .npz file"):
         read(path)
 
 
@@ -166,7 +166,7 @@ def test_damaged_directories_encryption_and_bombs(tmp_path, monkeypatch, read) -
         if read is holds_images:
             assert not read(path)
         else:
-            with pytest.raises(DataError, match=r"a.npz (is not a whole|has|expands)"):
+            with pytest.raises(DataError, match=r"a.npz (is not a complete|has|expands)"):
                 read(path)
     if read is not holds_images:
         monkeypatch.setattr(limits, "SMALL", {"text": 2**20, "arrays": 2**20})

@@ -35,7 +35,7 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray[Any, Any]]:
     except Exception as error:  # a damaged archive fails in a dozen ways
         reason = str(error) or type(error).__name__
         raise DataError(
-            f"{path} is not a whole .npz file of plain arrays ({reason}); save numbers and "
+            f"{path} is not a complete .npz file of plain arrays ({reason}); save numbers and "
             "strings, not objects"
         ) from error
 

@@ -31,7 +31,7 @@ def read_bytes(path: str | Path) -> bytes:
                 expanded.write(chunk)
                 check_expanded(path, expanded.tell(), packed.tell(), "text")
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is not a whole gzip file ({error}); fetch it again") from error
+        raise DataError(f"{path} is not a complete gzip file ({error}); fetch it again") from error
     return expanded.getvalue()
 
 

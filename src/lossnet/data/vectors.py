@@ -103,7 +103,7 @@ def read_vectors(path: str | Path) -> WordVectors:
     if not content.strip():
         raise DataError(f"{path} is empty; expected word vectors")
     if content.startswith(_ZIP) or path.suffix.lower() == ".npz":
-        raise DataError(f"{path} is not a whole npz file; it may be truncated: fetch it again")
+        raise DataError(f"{path} is not a complete npz file; it may be truncated: fetch it again")
     first, _, rest = content.partition(b"\n")
     head = first.split()
     if len(head) == 2 and all(part.isdigit() for part in head):

@@ -112,7 +112,7 @@ def test_bad_npz(tmp_path, arrays, message) -> None:
     with pytest.raises(DataError, match=message):
         load_image_splits(tmp_path / "a.npz")
     (tmp_path / "b.npz").write_bytes(b"no archive")
-    with pytest.raises(DataError, match=r"b.npz is not a whole .npz file"):
+    with pytest.raises(DataError, match=r"b.npz is not a complete .npz file"):
         load_images(tmp_path / "b.npz")
 
 

@@ -121,7 +121,7 @@ def test_bad_columns_and_missing_files(write, tmp_path) -> None:
     with pytest.raises(DataError, match="does not exist"):
         read_conll(tmp_path / "no.conll")
     (tmp_path / "cut.conll.gz").write_bytes(gzip.compress(NER.encode())[:-9])
-    with pytest.raises(DataError, match="not a whole gzip file"):
+    with pytest.raises(DataError, match="not a complete gzip file"):
         read_conll(tmp_path / "cut.conll.gz")
 
 

@@ -263,7 +263,7 @@ def test_not_text_and_not_whole(tmp_path) -> None:
         load(path)
     packed = tmp_path / "b.arff.gz"
     packed.write_bytes(gzip.compress(DENSE.encode())[:-20])
-    with pytest.raises(DataError, match="not a whole gzip file"):
+    with pytest.raises(DataError, match="not a complete gzip file"):
         load(packed)
 
 

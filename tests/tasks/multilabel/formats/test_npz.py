@@ -57,10 +57,10 @@ def test_damaged(tmp_path, arrays, message) -> None:
 def test_not_an_archive(tmp_path) -> None:
     path = save(tmp_path / "a.npz", X=X, Y=Y)
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(DataError, match="not a whole"):
+    with pytest.raises(DataError, match="not a complete"):
         load(path)
     path.write_bytes(b"")
-    with pytest.raises(DataError, match="not a whole"):
+    with pytest.raises(DataError, match="not a complete"):
         load(path)
     np.save(tmp_path / "one.npy", X)
     with pytest.raises(DataError, match="single array"):
