@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from lossnet.cli import main
 from lossnet.errors import DataError
@@ -63,6 +64,30 @@ def test_it_learns_saves_and_loads(predictor: Any, method: str, tmp_path: Path) 
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
+def test_the_energy_learns_what_goes_together(predictor: Any) -> None:
+    X, answers = ratings()
+    model = predictor("seal-nce", max_epochs=40, patience=40, random_state=0).fit(X, answers)
+    batch = model._source(model._data(X, answers)).batch(slice(0, len(X)))
+
+    def energies(*outputs: torch.Tensor) -> torch.Tensor:
+        energy = model.nets_["energy"]
+        return energy(energy.encode(batch.x), torch.stack(outputs).flatten(2))
+
+    truth = batch.target.unflatten(1, (3, 4))
+    gaps = truth.flip(2)  # 1 1 0 0 as 0 0 1 1
+    e_truth, e_gaps = energies(truth, gaps)
+    assert (e_gaps > e_truth)[(gaps != truth).flatten(1).any(1)].float().mean() > 0.95
+
+    def both(first: float, second: float) -> torch.Tensor:
+        """The truth with "at least 3" set in the first and in the second question."""
+        changed = truth.clone()
+        changed[:, 0, 1], changed[:, 1, 1] = first, second
+        return changed
+
+    alike_1, alike_0, apart_1, apart_0 = energies(both(1, 1), both(0, 0), both(1, 0), both(0, 1))
+    assert (alike_1 + alike_0 - apart_1 - apart_0).mean() < -0.1
+
+
 @pytest.mark.parametrize("method", ["seal-nce", "dvn"])
 def test_contract(predictor: Any, method: str) -> None:
     X, answers = ratings(40)
@@ -74,6 +99,13 @@ def test_refinement_comes_with_the_template(predictor: Any) -> None:
     model = predictor("seal-nce", max_epochs=2, refine="net", random_state=0).fit(X, answers)
     assert model.refinement_path(X, steps=3).shape == (4, 40, 12)
     assert 0 <= model.tune_refinement(X, answers, most=3).refine_steps_ <= 3
+
+
+def test_features_that_need_no_standardising(predictor: Any, tmp_path: Path) -> None:
+    X = np.zeros((20, 2))
+    model = predictor("cross-entropy", max_epochs=1, random_state=0).fit(X, ratings(20)[1])
+    again = predictor.load(model.save(tmp_path / "model"))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_bad_answers_and_columns(predictor: Any) -> None:
