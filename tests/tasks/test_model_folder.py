@@ -299,7 +299,7 @@ def test_places_that_hold_no_model(folder, tmp_path) -> None:
 def test_load_refuses_parameters_that_do_not_exist(folder) -> None:
     with pytest.raises(SettingError, match="did you mean 'device'"):
         MultiLabelClassifier.load(folder, devise="cpu")
-    with pytest.raises(SettingError, match=r"cannot load the model in .*device is 'gpu'"):
+    with pytest.raises(SettingError, match=r"cannot load the model in .*device must be 'cpu'"):
         MultiLabelClassifier.load(folder, device="gpu")
 
 

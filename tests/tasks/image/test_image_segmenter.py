@@ -143,7 +143,7 @@ def test_the_loss_net_may_have_a_width_of_its_own() -> None:
     model = segmenter("seal-regression", width=4, energy_width=2).fit(TRAIN[2])
     widths = [net.features.first.out_channels for net in model.nets_.values()]
     assert sorted(widths) == [2, 4]
-    with pytest.raises(SettingError, match="energy_width must be .*got 0"):
+    with pytest.raises(SettingError, match=r"energy_width must be .*got 0"):
         segmenter("seal-regression", energy_width=0).fit(TRAIN[2])
 
 
@@ -157,7 +157,7 @@ def test_learning_rates_wait_for_a_plateau_of_their_own() -> None:
     assert plateaus(plateau=None) == {5}
     own = {"energy_optimiser": {"plateau": 4}}
     assert plateaus(method_params=own) == {4, 15}
-    with pytest.raises(SettingError, match="plateau must be .*got 0"):
+    with pytest.raises(SettingError, match=r"plateau must be .*got 0"):
         segmenter("cross-entropy", plateau=0).fit(TRAIN[2])
 
 

@@ -114,7 +114,7 @@ def test_methods_that_do_not_descend_say_so(classifier, data) -> None:
 
 def test_steps_that_cannot_work(fitted, data) -> None:
     X, Y = data
-    with pytest.raises(SettingError, match="steps must be .*got -1"):
+    with pytest.raises(SettingError, match=r"steps must be .*got -1"):
         fitted.refinement_path(X, steps=-1)
     with pytest.raises(SettingError, match=r"steps must be .*got 1\.5"):
         fitted.tune_refinement(X, Y, most=1.5)
