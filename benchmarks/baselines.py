@@ -23,8 +23,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from lossnet.reports import has, record
-from lossnet.tasks.multilabel import Splits, evaluate, tune_threshold
+from lossnet.tasks.multilabel import MultiLabelData, evaluate, tune_threshold
 from lossnet.tasks.multilabel.imputer import Imputer
+from lossnet.tasks.parts import Parts
 from lossnet.tasks.standardiser import Standardiser
 
 Probabilities = Callable[[Any], np.ndarray]
@@ -117,7 +118,9 @@ def measure(arguments: argparse.Namespace, name: str, baseline: str) -> None:
     )
 
 
-def trial(splits: Splits, fit: Callable[[Any, np.ndarray], Probabilities]) -> dict[str, float]:
+def trial(
+    splits: Parts[MultiLabelData], fit: Callable[[Any, np.ndarray], Probabilities]
+) -> dict[str, float]:
     """Metrics of one fit at its tuned threshold, and F1 at 0.5."""
     assert splits.validation is not None
     assert splits.test is not None

@@ -27,7 +27,14 @@ from lossnet.parameters import plain
 from lossnet.proposals import NetOutput
 from lossnet.recipes import parameters
 from lossnet.reports import Run, find, has, record, summarise
-from lossnet.tasks.multilabel import Splits, evaluate, load_files, load_splits, refinement_curve
+from lossnet.tasks.multilabel import (
+    MultiLabelData,
+    evaluate,
+    load_files,
+    load_splits,
+    refinement_curve,
+)
+from lossnet.tasks.parts import Parts
 
 DATA = Path(os.environ.get("LOSSNET_DATA", Path(__file__).parents[2] / "shared" / "data")) / "mlc"
 ALL_SETS = ["bibtex", "cal500", "genbase", "delicious", "spo_fun", "enron", "medical"]
@@ -117,10 +124,10 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     },
 }
 
-_LOADED: dict[str, tuple[Splits, str]] = {}
+_LOADED: dict[str, tuple[Parts[MultiLabelData], str]] = {}
 
 
-def data(name: str) -> tuple[Splits, str]:
+def data(name: str) -> tuple[Parts[MultiLabelData], str]:
     """A data set's parts and the checksum of its training rows."""
     if name not in _LOADED:
         splits = official() if name == OFFICIAL else load_splits(DATA / name)
@@ -128,11 +135,11 @@ def data(name: str) -> tuple[Splits, str]:
     return _LOADED[name]
 
 
-def official() -> Splits:
+def official() -> Parts[MultiLabelData]:
     """bibtex as Mulan splits it, 15 % of its training rows taken for validation."""
     folder = DATA / "bibtex"
     train, test = load_files([folder / f"bibtex-{part}.arff" for part in ("train", "test")])
-    return Splits(train, None, test).with_validation(0.15)
+    return Parts(train, None, test).with_validation(0.15)
 
 
 def configuration(method: str, trial: dict[str, Any], rows: int, most: int) -> dict[str, Any]:
@@ -204,7 +211,9 @@ def run(
     )
 
 
-def model_metrics(model: MultiLabelClassifier, splits: Splits, tag: str) -> dict[str, Any]:
+def model_metrics(
+    model: MultiLabelClassifier, splits: Parts[MultiLabelData], tag: str
+) -> dict[str, Any]:
     """What a run records of a fitted model; the test part only of final runs."""
     metrics: dict[str, Any] = {"epochs": len(model.history_), "threshold": model.threshold_}
     metrics |= measured(model, splits.validation, "validation ")
