@@ -2,9 +2,6 @@ from lossnet.tasks.multilabel.builtin import (
     BUILTIN as BUILTIN,
 )
 from lossnet.tasks.multilabel.classifier import (
-    EXPECTED_FAILED_CHECKS as EXPECTED_FAILED_CHECKS,
-)
-from lossnet.tasks.multilabel.classifier import (
     MultiLabelClassifier as MultiLabelClassifier,
 )
 from lossnet.tasks.multilabel.dataset import (
@@ -78,6 +75,9 @@ from lossnet.tasks.multilabel.metrics import (
 )
 from lossnet.tasks.multilabel.metrics import (
     subset_accuracy as subset_accuracy,
+)
+from lossnet.tasks.multilabel.sklearn_checks import (
+    EXPECTED_FAILED_CHECKS as EXPECTED_FAILED_CHECKS,
 )
 from lossnet.tasks.multilabel.stratified import (
     stratified_split as stratified_split,

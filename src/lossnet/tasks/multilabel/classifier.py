@@ -9,7 +9,6 @@ from typing import Any, Literal, Self
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import validate_data
 from torch import Tensor, nn
 
 from lossnet.checks import check_choice, check_factory, check_int, check_share, check_widths
@@ -21,24 +20,21 @@ from lossnet.nets import LabelMLP
 from lossnet.spaces import Binary, Space
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, LABELS, check_form
-from lossnet.tasks.multilabel.dataset import MultiLabelData, check_real
+from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.imputer import Imputer
 from lossnet.tasks.multilabel.metrics import apply_threshold, get_metric
 from lossnet.tasks.multilabel.stratified import stratified_split
-from lossnet.tasks.multilabel.targets import LABELS_FORM, Labels
-from lossnet.tasks.multilabel.thresholds import check_metric, choose_threshold, validation_metric
+from lossnet.tasks.multilabel.targets import LABELS_FORM, Labels, read_rows
+from lossnet.tasks.multilabel.thresholds import (
+    check_metric,
+    check_threshold,
+    choose_threshold,
+    validation_metric,
+)
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import Standardiser, vector
 from lossnet.training import Arrays
 from lossnet.training.predict import over_batches
-
-_CUT = "predict cuts at the tuned threshold_; the check wants 0.5, and passes with threshold=0.5"
-
-#: For ``sklearn.utils.estimator_checks.check_estimator(..., expected_failed_checks=...)``.
-EXPECTED_FAILED_CHECKS: dict[str, str] = {
-    "check_classifier_multioutput": _CUT,
-    "check_classifiers_train": _CUT,
-}
 
 
 @dataclass(eq=False, repr=False)
@@ -56,12 +52,10 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         method: a name that ``lossnet methods`` lists, or a :class:`~lossnet.Method`.
         method_params: parameters of the named method in place of its defaults; each can also
             be set as ``method__name``, for instance in a grid search.
-        hidden: widths of the feature network's layers, for both nets; () gives linear ones.
-        dropout: dropout between those layers.
-        input_dropout: dropout of the inputs.
+        hidden: widths of the feature network's layers, for both nets; () makes them linear.
+        dropout, input_dropout: dropout between those layers; of the inputs.
         energy_dropout: dropout of the loss-net; None takes ``dropout``, but 0 for methods that
-            descend on the energy, whose inference would be learned on other energies than it
-            meets.
+            descend on the energy: inference would be learned on other energies than it meets.
         global_hidden: width of the energy's global part.
         task_net: function ``(features, labels) -> nn.Module`` that builds the task-net.
         energy_net: function ``(features, labels) -> Energy`` that builds the loss-net.
@@ -72,34 +66,26 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         metric: what early stopping and the threshold are tuned for: a name of
             :data:`lossnet.tasks.multilabel.METRICS` or a function ``(Y, P) -> float``.
         validation_fraction: share of the rows split off for validation, stratified by label,
-            where ``fit`` is given no validation data; 0, or a share of less than half a row,
-            trains without.
-        batch_size: rows per batch.
-        max_epochs: most epochs of each phase.
-        patience: epochs without a better metric after which a phase ends; the best weights are
-            restored.
+            where ``fit`` is given no validation data; less than half a row trains without.
+        batch_size, max_epochs: rows per batch; most epochs of each phase.
+        patience: epochs without a better metric that end a phase; the best weights are restored.
         refine: polish predictions with the energy: ``"net"`` descends from the task-net's
             output, ``"samples"`` from samples of it, ``"random"`` from random points; or a
-            :class:`~lossnet.proposals.GBI` of your own. None predicts as the method says. It can
-            be set after ``fit`` too; :meth:`tune_threshold` then chooses the threshold anew.
-        device: torch device.
-        random_state: seed.
+            :class:`~lossnet.proposals.GBI`. None predicts as the method does. It can be set after
+            ``fit`` too; :meth:`tune_threshold` then chooses the threshold anew.
+        device, random_state: torch device; seed.
         verbose: 1 shows a progress bar with the losses and the validation metric.
 
     Attributes:
-        method_: the assembled :class:`~lossnet.Method`.
-        nets_: the trained nets by name.
-        threshold_: the threshold, a number or one for each label.
+        method_, nets_: the assembled :class:`~lossnet.Method`; the trained nets by name.
         history_: a row for each epoch.
-        label_names_: names of the labels.
-        classes_: 0 and 1 for each label, ``(L, 2)``; after a 1-D y its two classes.
+        threshold_: the threshold, a number or one for each label.
+        label_names_, classes_: names of the labels; 0 and 1 for each, ``(L, 2)``, or the two
+            classes of a 1-D y.
         best_metric_: validation metric of the weights kept, None without validation.
-        refine_steps_: steps of the descent that predicts, where :meth:`tune_refinement` chose
-            them for the present ``refine``; None takes the method's own.
+        refine_steps_: steps that :meth:`tune_refinement` chose for ``refine``; None without.
 
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(80, 5)); Y = (X[:, :3] > 0).astype(int)
+    >>> X = np.random.default_rng(0).normal(size=(80, 5)); Y = (X[:, :3] > 0).astype(int)
     >>> clf = MultiLabelClassifier("cross-entropy", hidden=(16,), max_epochs=5, random_state=0)
     >>> clf.fit(X, Y).predict_proba(X).shape
     (80, 3)
@@ -133,19 +119,12 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         check_int("global_hidden", self.global_hidden)
         check_share("dropout", self.dropout)
         check_share("input_dropout", self.input_dropout)
-        if self.energy_dropout is not None:
-            check_share("energy_dropout", self.energy_dropout)
-        check_factory("task_net", self.task_net)
-        check_factory("energy_net", self.energy_net)
-        self._check_threshold()
+        check_share("energy_dropout", self._filled_in(method)["energy_dropout"])
+        for name in ("task_net", "energy_net"):
+            check_factory(name, getattr(self, name))
+        check_threshold(self.threshold)
         if not isinstance(self.standardise, bool):
             check_choice("standardise", self.standardise, ["auto", "True", "False"])
-
-    def _check_threshold(self) -> None:
-        if isinstance(self.threshold, str):
-            check_choice("threshold", self.threshold, ("tuned", "tuned-per-label"))
-        else:
-            check_share("threshold", self.threshold, one=True)
 
     def _metric_name(self) -> str:
         return get_metric(self.metric).name
@@ -164,18 +143,8 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
                 raise DataError(f"{inputs.name} holds its labels; leave out Y")
             inputs, targets = inputs.X, inputs if inputs.labelled else None
         elif first and targets is None:
-            raise DataError(
-                "MultiLabelClassifier requires y to be passed, but the target y is None"
-            )
-        check_real(inputs, "X")
-        X = validate_data(
-            self,
-            inputs,
-            accept_sparse="csr",
-            dtype=np.float32,
-            ensure_all_finite="allow-nan",
-            reset=first,
-        )
+            raise DataError("fit requires y to be passed, but the target y is None")
+        X = read_rows(self, inputs, reset=first)
         if targets is None:
             return MultiLabelData(X)
         if not first:
@@ -188,9 +157,8 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         self.labels_ = labels
         self.label_names_ = labels.names
         self.n_labels_ = len(labels.names)
-        self.classes_: Any = labels.classes
-        if labels.classes is None:
-            self.classes_ = np.tile([0, 1], (self.n_labels_, 1))
+        both = np.tile([0, 1], (self.n_labels_, 1))
+        self.classes_ = both if labels.classes is None else labels.classes
 
     def _cut(self, data: MultiLabelData, fraction: float, seed: int) -> Any:
         return stratified_split(data.Y, fraction, np.random.default_rng(seed))
@@ -219,13 +187,8 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
 
     def _arrays(self, X: Any, Y: np.ndarray | None) -> Arrays:
         own = any(map(self._own_factory, ("task", "energy")))
-        return Arrays(
-            self.imputer_(X),
-            Y,
-            device=self.device,
-            share=not own,
-            transform=self.standardiser_,
-        )
+        X, transform = self.imputer_(X), self.standardiser_
+        return Arrays(X, Y, device=self.device, share=not own, transform=transform)
 
     def _measure(self, data: MultiLabelData, outputs: Any) -> float:
         """The metric at the threshold a user would get."""
@@ -247,7 +210,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
 
         ``threshold`` and ``metric`` say how; the nets stay as they are.
         """
-        self._check_threshold()
+        check_threshold(self.threshold)
         data = self._scored((X, Y))
         check_metric(get_metric(self.metric), data.Y)
         self._choose_threshold(data)
@@ -256,11 +219,10 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
     def tune_refinement(self, X: Any, y: Any = None, *, most: int = 30) -> Self:
         """Choose how many steps predictions descend on the energy, 0 to ``most``, and a threshold.
 
-        For methods that predict so, or with ``refine``. Every number of steps has its threshold
-        tuned as ``threshold`` says; the fewest steps of the best metric on this data are kept in
-        ``refine_steps_``.
+        For methods that predict so, or with ``refine``: ``refine_steps_`` are the fewest steps of
+        the best metric on this data, each number of steps with a threshold of its own.
         """
-        self._check_threshold()
+        check_threshold(self.threshold)
         return super().tune_refinement(X, y, most=most).tune_threshold(X, y)
 
     # Predicting ------------------------------------------------------------------------------
@@ -284,7 +246,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
             y = self.labels_.decode(data.Y)
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
-    def energy(self, X: Any, Y: Any = None) -> np.ndarray:
+    def energy(self, X: Any, Y: Any = None) -> Any:
         """Energy of label sets for their inputs, ``(n,)``; lower fits better.
 
         ``Y`` may lie between 0 and 1.
@@ -300,8 +262,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
             return context.energy(context.target.unsqueeze(0))[0]
 
         found = over_batches(energies, self.nets_, Binary(), self._arrays(rows, Y))
-        e: np.ndarray = found.cpu().numpy()
-        return e
+        return found.cpu().numpy()
 
     # Storage ---------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Labels as users hold them, and as the nets are trained on them: an (n, L) matrix of 0 and 1."""
+"""Rows and labels as users hold them, and as the nets are trained on them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,26 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import assert_all_finite
+from sklearn.utils.validation import assert_all_finite, validate_data
 
 from lossnet.errors import DataError
-from lossnet.tasks.multilabel.dataset import MultiLabelData
+from lossnet.tasks.multilabel.dataset import MultiLabelData, check_real
 
 #: What :meth:`Labels.to_json` gives: see :func:`lossnet.tasks.model_folder.check_form`.
 LABELS_FORM = (
     {"names": [str], "named": bool},
     {"classes": ([str], [bool], [float]), "dtype": str},
 )
+
+
+def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """``X`` checked: a float32 array or CSR matrix, no infinity, in the columns of training.
+
+    With ``reset``, these become the estimator's columns.
+    """
+    check_real(X, "X")
+    options = {"accept_sparse": "csr", "dtype": np.float32, "ensure_all_finite": "allow-nan"}
+    return validate_data(estimator, X, reset=reset, **options)
 
 
 @dataclass(frozen=True)

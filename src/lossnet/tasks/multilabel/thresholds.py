@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -187,6 +188,16 @@ CURVES: dict[str, Callable[[Bools, Floats, Floats], Floats]] = {
     "hamming": _hamming_curve,
 }
 """Metrics that are known at every threshold of a grid from one pass over the data."""
+
+
+def check_threshold(setting: Any) -> None:
+    """Raise unless the setting says how to tune, or is a number from 0 to 1."""
+    from lossnet.checks import check_choice, check_share
+
+    if isinstance(setting, str):
+        check_choice("threshold", setting, ("tuned", "tuned-per-label"))
+    else:
+        check_share("threshold", setting, one=True)
 
 
 def choose_threshold(
