@@ -255,7 +255,7 @@ def test_the_repr_is_short(write) -> None:
         ({"tokens": []}, "no sentences"),
         ({"tokens": [["a"], []]}, "sentence 1 .* is empty"),
         ({"tokens": ["a b"]}, "sentence 0 .* is the string 'a b'"),
-        ({"tokens": "a b"}, "one string"),
+        ({"tokens": "a b"}, "tokens is 'a b'; give a list of lists"),
         ({"tokens": [["a", ""]]}, "sentence 0, token 1 .* is ''"),
         ({"tokens": [["a"]], "tags": [[3]]}, "tags of sentence 0, token 0 .* is 3"),
         ({"tokens": [["a"]], "tags": []}, "1 sentences of tokens and 0 of tags"),

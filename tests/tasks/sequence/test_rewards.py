@@ -59,7 +59,7 @@ def test_discrete_candidates_are_numbers_to_the_reward() -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda t, s: s.sum(-1), r"gave shape \(8, 3\); expected \(8,\), one number a sentence"),
+        (lambda t, s: s.sum(-1), r"gave shape \(8, 3\); expected \(8,\), one number per sentence"),
         (lambda t, s: s.mean(), r"gave shape \(\); expected \(8,\)"),
         (lambda t, s: s.sum((1, 2)) / 0 * 0, "of sentence 0 of 8 .* is nan; expected a number"),
         (lambda t, s: 7 * torch.ones(8), r"rewards run from 7 to 7; expected numbers in \[0, 1\]"),

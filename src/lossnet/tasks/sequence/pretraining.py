@@ -1,4 +1,4 @@
-"""Tag language models that are trained first and then fixed, as phases before a method's own."""
+"""Tag language models of an energy, and their training in phases before a method's own."""
 
 from __future__ import annotations
 
@@ -6,11 +6,25 @@ from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
 
-from torch import nn
+from torch import Tensor, nn
 
 from lossnet.energies import TagLanguageModel, TotalEnergy
 from lossnet.method import Method, Phase, Update
 from lossnet.objectives import Likelihood
+
+#: Tag language models added to the chain, by name: paper 003's GE(a), GE(b) and GE(c).
+GLOBAL_ENERGIES = {"forward": 1, "both": 2, "both+words": 4}
+
+
+def tag_language_models(
+    which: str, table: Tensor, tags: int, hidden: int
+) -> list[TagLanguageModel]:
+    """The models of one of ``GLOBAL_ENERGIES``; ``table`` holds the vectors of words to read."""
+    kinds = [(words, backward) for words in (None, table) for backward in (False, True)]
+    return [
+        TagLanguageModel(tags, hidden=hidden, words=words, backward=backward)
+        for words, backward in kinds[: GLOBAL_ENERGIES[which]]
+    ]
 
 
 def with_pretraining(

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from lossnet.errors import DataError, SettingError
 from lossnet.spaces import sparse
+from lossnet.tasks.sequence.tags import PLAIN, parse_tags
 
 #: ``(tokens, soft tags) -> (B,)``: B lists of tokens, and the probability ``(B, T, C)`` of every
 #: tag at every token, zeros behind a sentence's end. Values in [0, 1], higher is better.
@@ -78,19 +79,50 @@ class Rewarded:
         return _checked(values, soft).view(soft.shape[:2])
 
 
+def rewarded(
+    reward: RewardFunction,
+    tags: Sequence[str],
+    tokens: list[list[str]],
+    rows: Sequence[int],
+    mask: Tensor,
+) -> Rewarded:
+    """The reward of some sentences, its columns found among a model's tags."""
+    own = getattr(reward, "tags", None)
+    columns = None if own is None else [tags.index(tag) for tag in own]
+    return Rewarded(reward, [tokens[row] for row in rows], mask, columns)
+
+
+def check_reward_tags(own: Sequence[str], scheme: str) -> None:
+    """Raise where a reward's tags break the scheme of the labelled sentences.
+
+    Args:
+        own: the tags that the reward knows.
+        scheme: of the labelled sentences; any tag may stand next to plain ones.
+    """
+    for tag in own if scheme != PLAIN else ():
+        try:
+            parse_tags([tag], scheme)
+        except DataError:
+            raise SettingError(
+                f"the labelled sentences have tags of the scheme {scheme}, and the reward knows "
+                f"{tag!r}, which does not belong to it (all it knows: {', '.join(own)}); give "
+                "labelled tags as the reward has them, or a reward with tags such as theirs"
+            ) from None
+
+
 def _checked(values: Any, soft: Tensor) -> Tensor:
-    """The reward as a tensor; an error where it is not one number in [0, 1] a sentence."""
+    """The reward as a tensor; an error where it is not one number in [0, 1] per sentence."""
     count = soft.shape[0] * soft.shape[1]
     try:
         reward = torch.as_tensor(values, dtype=soft.dtype, device=soft.device)
     except (TypeError, ValueError, RuntimeError) as error:
         raise DataError(
-            f"the reward gave {type(values).__name__}; expected a tensor of {count} numbers, one a "
-            "sentence"
+            f"the reward gave {type(values).__name__}; expected a tensor of {count} numbers, one "
+            "per sentence"
         ) from error
     if reward.shape != (count,):
         raise DataError(
-            f"the reward gave shape {tuple(reward.shape)}; expected {(count,)}, one number a "
+            f"the reward gave shape {tuple(reward.shape)}; expected {(count,)}, one number per "
             "sentence: sum or average over tokens and tags"
         )
     if reward.isnan().any():

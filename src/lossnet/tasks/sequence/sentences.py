@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -123,13 +124,10 @@ class SequenceData:
         """The sentences of several parts, one part after another; documents are counted on."""
         first, *_ = datas = list(parts.values())
         check_columns(datas)
-        documents: list[int] | None = []
+        documents: list[int] = []
         for data in datas:
-            if data.documents is None or documents is None:
-                documents = None
-            else:
-                base = max(documents, default=-1) + 1
-                documents += [base + number for number in data.documents]
+            base = max(documents, default=-1) + 1
+            documents += [base + number for number in data.documents or ()]
         return replace(
             first,
             tokens=[sentence for data in datas for sentence in data.tokens],
@@ -137,7 +135,7 @@ class SequenceData:
             columns={
                 key: [row for data in datas for row in data.columns[key]] for key in first.columns
             },
-            documents=documents,
+            documents=None if any(data.documents is None for data in datas) else documents,
             notes=list(dict.fromkeys(note for data in datas for note in data.notes)),
         )
 
@@ -180,42 +178,34 @@ def check_columns(parts: Iterable[SequenceData]) -> None:
 
 def _words(given: Any, what: str, name: str) -> Words:
     """Lists of lists of strings, copied; anything else is an error that names the place."""
-    if isinstance(given, str):
-        raise DataError(f"{name}: {what} is one string; give a list of lists of strings")
-    if not isinstance(given, Iterable):
-        raise DataError(f"{name}: {what} is {given!r}; give a list of lists of strings")
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise DataError(f"{name}: {what} is {reprlib.repr(given)}; give a list of lists of strings")
     words: Words = []
     for k, sentence in enumerate(given):
+        place = f"sentence {k} (counted from 0) of {what}"
         if isinstance(sentence, str):
             raise DataError(
-                f"{name}: sentence {k} (counted from 0) of {what} is the string {sentence!r}; "
-                "split it into a list of strings"
+                f"{name}: {place} is the string {sentence!r}; split it into a list of strings"
             )
         if not isinstance(sentence, Iterable):
-            raise DataError(
-                f"{name}: sentence {k} (counted from 0) of {what} is {sentence!r}; give a list of "
-                "strings for every sentence"
-            )
-        words.append(list(sentence))
-        if not words[-1]:
-            raise DataError(f"{name}: sentence {k} (counted from 0) of {what} is empty; remove it")
-        for t, word in enumerate(words[-1]):
+            raise DataError(f"{name}: {place} is {sentence!r}; give a list of strings")
+        row = list(sentence)
+        if not row:
+            raise DataError(f"{name}: {place} is empty; remove it")
+        for t, word in enumerate(row):
             if not isinstance(word, str) or not word:
                 raise DataError(
                     f"{name}: {what} of sentence {k}, token {t} (counted from 0) is {word!r}; "
                     "expected a string that is not empty"
                 )
-        words[-1] = [str(word) for word in words[-1]]  # numpy's strings among them
+        words.append([str(word) for word in row])  # numpy's strings among them
     return words
 
 
 def _beside(given: Any, tokens: Words, what: str, name: str) -> Words:
     words = _words(given, what, name)
     if len(words) != len(tokens):
-        raise DataError(
-            f"{name}: {len(tokens)} sentences of tokens and {len(words)} of {what}; "
-            "give one for each"
-        )
+        raise DataError(f"{name}: {len(tokens)} sentences of tokens and {len(words)} of {what}")
     for k, (sentence, beside) in enumerate(zip(tokens, words, strict=True)):
         if len(sentence) != len(beside):
             raise DataError(
@@ -228,26 +218,21 @@ def _beside(given: Any, tokens: Words, what: str, name: str) -> Words:
 def _documents(given: Sequence[int], sentences: int, name: str) -> list[int]:
     documents = [int(number) for number in given]
     if len(documents) != sentences:
-        raise DataError(
-            f"{name}: {len(documents)} document numbers for {sentences} sentences; "
-            "give one for each"
-        )
+        raise DataError(f"{name}: {len(documents)} document numbers for {sentences} sentences")
     return documents
 
 
 def _rows(rows: Sequence[int] | np.ndarray[Any, Any], count: int, name: str) -> list[int]:
     index = np.asarray(rows)
-    if index.dtype == bool:
-        if index.shape != (count,):
-            raise DataError(
-                f"{name}: a mask of shape {index.shape} cannot choose among {count} sentences; "
-                "give one boolean a sentence"
-            )
+    if index.dtype == bool and index.shape == (count,):
         index = np.flatnonzero(index)
+    elif index.dtype == bool:
+        raise DataError(
+            f"{name}: a mask of shape {index.shape} cannot choose among {count} sentences"
+        )
     chosen = [int(k) for k in index.reshape(-1)]
-    for k in chosen:
-        if not -count <= k < count:
-            raise DataError(
-                f"{name}: sentence {k} asked for, but there are only {count} (counted from 0)"
-            )
+    if outside := [k for k in chosen if not -count <= k < count]:
+        raise DataError(
+            f"{name}: sentence {outside[0]} asked for, but there are only {count} (counted from 0)"
+        )
     return chosen

@@ -150,8 +150,7 @@ def _spans(
 def _check(true: Sentences, predicted: Sentences) -> None:
     if len(true) != len(predicted):
         raise DataError(
-            f"{len(true)} sentences of true tags and {len(predicted)} of predicted ones; "
-            "give one for each"
+            f"{len(true)} sentences of true tags and {len(predicted)} of predicted ones"
         )
     for number, (gold, guess) in enumerate(zip(true, predicted, strict=True)):
         if isinstance(gold, str) or isinstance(guess, str):

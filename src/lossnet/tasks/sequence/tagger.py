@@ -2,51 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
 
-from lossnet.checks import check_choice
-from lossnet.context import Context, stream_seed
-from lossnet.data.vectors import Coverage, WordVectors, read_vectors
-from lossnet.errors import DataError
-from lossnet.method import Method
-from lossnet.needs import EXACT, REWARD
-from lossnet.proposals import GBI, Proposal
-from lossnet.spaces import Categorical, Space
-from lossnet.tasks.estimator import StructuredEstimator
-from lossnet.tasks.model_folder import CONFIG, LABELS, VOCABULARY, check_form
-from lossnet.tasks.sequence.batches import SentenceSource
-from lossnet.tasks.sequence.decoding import decoder, marginals, path_decoder
-from lossnet.tasks.sequence.inputs import (
-    Columns,
-    refuse_text,
-    scheme_of,
-    sentences_of,
-    sentences_to_tag,
-    validation_sentences,
-)
-from lossnet.tasks.sequence.metrics import SEQUENCE_METRICS
-from lossnet.tasks.sequence.pretraining import with_pretraining
-from lossnet.tasks.sequence.rewards import Rewarded, RewardFunction
-from lossnet.tasks.sequence.sentences import SequenceData
-from lossnet.tasks.sequence.tag_rules import tag_rules
-from lossnet.tasks.sequence.tagger_checks import check_reward_tags, check_settings, check_tags
-from lossnet.tasks.sequence.tagger_nets import make_net, tagging_defaults
+from lossnet.needs import EXACT
+from lossnet.tasks.sequence.decoding import marginals
+from lossnet.tasks.sequence.inputs import Columns, refuse_text, validation_sentences
+from lossnet.tasks.sequence.rewards import RewardFunction
+from lossnet.tasks.sequence.tagging import TaggingEstimator
 from lossnet.tasks.sequence.tags import Span, span_scheme, spans
-from lossnet.tasks.sequence.tokens import VOCABULARY_FORM, TokenCoder, collate
-from lossnet.training.predict import best_output, each_batch, path_output
+from lossnet.training.predict import best_output, path_output
 
 
-@dataclass(eq=False, repr=False)
-class SequenceTagger(StructuredEstimator):
+class SequenceTagger(TaggingEstimator):
     """A BiLSTM tagger trained with a learned loss.
 
     Args:
@@ -109,45 +80,6 @@ class SequenceTagger(StructuredEstimator):
     2
     """
 
-    method: str | Method = "infnet-plus"
-    hidden: int = 100
-    dropout: float = 0.5
-    vectors: str | Path | WordVectors | None = None
-    fixed_vectors: bool = False
-    word_width: int = 50
-    lowercase: bool = True
-    min_count: int = 2
-    case: bool = True
-    chars: bool = True
-    global_energy: Literal["forward", "both", "both+words"] | None = None
-    global_weight: float = 1.0
-    words_weight: float = 1.0
-    pretrain_global: bool = False
-    energy_dropout: float | None = None
-    follow_scheme: bool = True
-    metric: Literal["accuracy", "span-f1", "strict-span-f1"] = "accuracy"
-
-    provides = StructuredEstimator.provides | REWARD | EXACT
-    labels_noun = "tags"
-
-    # Settings --------------------------------------------------------------------------------
-
-    def _task_defaults(self) -> dict[str, Any]:
-        return tagging_defaults(str(self.method))
-
-    def _metric_name(self) -> str:
-        check_choice("metric", self.metric, SEQUENCE_METRICS)
-        return str(self.metric)
-
-    def _check_own_settings(self, method: Method) -> None:
-        check_settings(self, method)
-
-    def _filled_in(self, method: Method) -> dict[str, Any]:
-        dropout = self.dropout if self.energy_dropout is None else self.energy_dropout
-        return {"energy_dropout": dropout}
-
-    # Fitting ---------------------------------------------------------------------------------
-
     def fit(
         self,
         sentences: Any,
@@ -186,131 +118,6 @@ class SequenceTagger(StructuredEstimator):
             checkpoint=checkpoint,
             resume_from_checkpoint=resume_from_checkpoint,
         )
-
-    def _data(self, sentences: Any, tags: Any = None, columns: Columns | None = None) -> Any:
-        return sentences_of(sentences, tags, columns=columns)
-
-    def _cut(self, data: SequenceData, fraction: float, seed: int) -> Iterable[Any]:
-        return data.with_known_tags(*super()._cut(data, fraction, seed))
-
-    def _learn_classes(self, data: SequenceData, reward: Any) -> None:
-        own = getattr(reward, "tags", ())
-        check_reward_tags(own, scheme_of(data))
-        self.tags_ = sorted({*data.tag_names, *own})
-
-    def _learn(
-        self,
-        data: SequenceData,
-        validation: SequenceData | None,
-        unlabelled: SequenceData | None,
-        seed: int,
-    ) -> None:
-        self.scheme_ = scheme_of(data)
-        if validation is not None:
-            check_tags(self, validation)
-        given = self.vectors
-        vectors = read_vectors(given) if isinstance(given, str | Path) else given
-        self.vector_coverage_ = None
-        if vectors is not None:
-            self.vector_coverage_ = vectors.coverage(data.tokens, lowercase=self.lowercase)
-            if self.verbose:
-                print(f"{self.vector_coverage_}", file=sys.stderr)
-        others = [] if unlabelled is None else unlabelled.tokens
-        if validation is not None and any(p.rows == "validation" for p in self.method_.phases):
-            others = [*others, *validation.tokens]
-        self.coder_ = TokenCoder.learn(
-            data.tokens,
-            data.columns,
-            others=others,
-            vectors=vectors,
-            lowercase=self.lowercase,
-            case=self.case,
-            chars=self.chars,
-            min_count=self.min_count,
-        )
-        self.table_ = self.coder_.table(vectors, self.word_width, stream_seed(seed, "words"))
-
-    def _source(
-        self, data: SequenceData, *, training: bool = False, reward: RewardFunction | None = None
-    ) -> SentenceSource:
-        coded = self.coder_.code(data.tokens, data.columns)
-        targets = None
-        if data.tags is not None:
-            number = {tag: i for i, tag in enumerate(self.tags_)}
-            # A tag absent from training can never be right; it stands for none.
-            targets = [np.array([number.get(t, 0) for t in tags]) for tags in data.tags]
-        return SentenceSource(
-            coded,
-            partial(collate, device=self.device),
-            targets,
-            tags=len(self.tags_),
-            reward=None if reward is None else partial(self._rewarded, reward, data.tokens),
-        )
-
-    def _rewarded(
-        self, reward: RewardFunction, tokens: list[list[str]], rows: Sequence[int], mask: Tensor
-    ) -> Rewarded:
-        """The reward of some sentences, its columns found among the tagger's tags."""
-        own = getattr(reward, "tags", None)
-        columns = None if own is None else [self.tags_.index(tag) for tag in own]
-        return Rewarded(reward, [tokens[row] for row in rows], mask, columns)
-
-    def _output(self) -> tuple[tuple[int, ...], Space]:
-        return (len(self.tags_),), Categorical()
-
-    def _make_net(self, name: str) -> nn.Module:
-        return make_net(self, name)
-
-    def _prepared(self) -> tuple[Method, Mapping[str, nn.Module]]:
-        if self.pretrain_global and "energy" in self.nets_:
-            return with_pretraining(self.method_, self.nets_)
-        return self.method_, self.nets_
-
-    def _add_callbacks(
-        self, trainer: Any, checkpoint: Any, resuming: bool, seed: int, digest: str
-    ) -> None:
-        # Of a file of vectors the settings hold the name.
-        given = self.vectors.checksum() if isinstance(self.vectors, WordVectors) else ""
-        super()._add_callbacks(trainer, checkpoint, resuming, seed, f"{digest} {given}")
-
-    # Predicting ------------------------------------------------------------------------------
-
-    def _each(self, function: Callable[[Context], Tensor], data: SequenceData) -> list[np.ndarray]:
-        """``function``, which gives ``(B, T, ...)``, of every sentence, without padding."""
-        found = [np.empty(0)] * len(data)
-        source = self._source(data)
-        for rows, y in each_batch(function, self.nets_, Categorical(), source, batch_size=256):
-            assert isinstance(rows, Tensor)
-            for row, values in zip(rows.tolist(), y.cpu().numpy(), strict=True):
-                found[row] = values[: len(data.tokens[row])].copy()
-        return found
-
-    def _rules(self) -> Any:
-        return tag_rules(self.tags_, self.scheme_) if self.follow_scheme else None
-
-    def _outputs(self, by: Proposal, data: SequenceData, *, validating: bool = False) -> Any:
-        """The number of every token's tag."""
-        return self._each(decoder(best_output(by, self.nets_), self._rules()), data)
-
-    def _path(self, descent: GBI, data: SequenceData) -> Any:
-        found = self._each(path_decoder(path_output(descent), self._rules()), data)
-        return [[tags[:, step] for tags in found] for step in range(descent.steps + 1)]
-
-    def _decode(self, outputs: Any) -> list[list[str]]:
-        return [[self.tags_[tag] for tag in row] for row in outputs]
-
-    def _measure(self, data: SequenceData, outputs: Any) -> float:
-        return self._measured(data.tags or [], self._decode(outputs))
-
-    def _measured(self, true: list[list[str]], predicted: list[list[str]]) -> float:
-        """The metric; an error where it counts spans and the tags mark none."""
-        metric = SEQUENCE_METRICS[self._metric_name()]
-        scheme = None if self.metric == "accuracy" else span_scheme(self.tags_, self.scheme_)
-        return metric(true, predicted, scheme)
-
-    def _unseen(self, sentences: Any, columns: Columns | None = None) -> Any:
-        check_is_fitted(self, "nets_")
-        return sentences_to_tag(sentences, columns, trained=len(self.coder_.columns))
 
     def predict(self, sentences: Any, *, columns: Columns | None = None) -> list[list[str]]:
         """The tags of every sentence.
@@ -364,25 +171,3 @@ class SequenceTagger(StructuredEstimator):
         """
         data = self._scored((sentences, tags, columns))
         return self._measure(data, self._outputs(self._proposal(), data))
-
-    # Storage ---------------------------------------------------------------------------------
-
-    def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        facts = {
-            "vocabulary": self.coder_.to_json(),
-            "vector_coverage": self.vector_coverage_,
-            "labels": {"tags": self.tags_, "scheme": self.scheme_},
-        }
-        return {"words": self.table_}, facts
-
-    def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        check_form(facts, {"vector_coverage": (None, [float])}, CONFIG)
-        check_form(facts["labels"], {"tags": [str], "scheme": str}, LABELS)
-        check_form(facts["vocabulary"], VOCABULARY_FORM, VOCABULARY)
-        self.coder_ = TokenCoder.from_json(facts["vocabulary"])
-        shares = facts["vector_coverage"]
-        self.vector_coverage_ = None if shares is None else Coverage(*map(float, shares))
-        self.tags_, self.scheme_ = facts["labels"]["tags"], facts["labels"]["scheme"]
-        self.table_ = tensors["words"]
-        if self.table_.ndim != 2 or len(self.table_) != len(self.coder_.words) + 2:
-            raise DataError(f"there are {len(self.coder_.words)} words and not as many vectors")

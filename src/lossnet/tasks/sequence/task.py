@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lossnet.errors import SettingError
 from lossnet.plain_text import counted
 from lossnet.tasks.options import names
-from lossnet.tasks.task import Known, Measured, Task, emit
+from lossnet.tasks.sequence.measure import SequenceMetrics
+from lossnet.tasks.sequence.tags import detect_scheme, has_spans, spans
+from lossnet.tasks.task import Known, emit
 
 if TYPE_CHECKING:
     from lossnet.tasks.parts import Parts
     from lossnet.tasks.sequence.sentences import SequenceData
 
 
-class SequenceTask(Task):
+class SequenceTask(SequenceMetrics):
     """See :class:`~lossnet.tasks.task.Task`."""
 
     name = "sequence"
@@ -138,8 +140,6 @@ class SequenceTask(Task):
 
     def sizes(self, parts: Parts[SequenceData], args: argparse.Namespace) -> str:
         """Sentences and tokens of each part, tags and types of spans."""
-        from lossnet.tasks.sequence.tags import has_spans, spans
-
         train = parts.train
         counts = [
             super().sizes(parts, args),
@@ -168,7 +168,6 @@ class SequenceTask(Task):
     ) -> list[str]:
         """Tags that count as wrong, and tags that ``--strict`` finds no spans in."""
         from lossnet.tasks.sequence.reading import unseen_tags
-        from lossnet.tasks.sequence.tags import detect_scheme, has_spans
 
         notes = unseen_tags(data, known["tags"])
         if args.strict and has_spans(data.tag_names) and detect_scheme(data.tags or []) == "IOB1":
@@ -183,43 +182,6 @@ class SequenceTask(Task):
         from lossnet.tasks.sequence.describe import describe
 
         return describe(data, parts, top=args.top)
-
-    # Metrics ---------------------------------------------------------------------------------
-
-    def measure(self, model: Any, data: Any, args: argparse.Namespace | None = None) -> Measured:
-        """Token accuracy, and precision, recall and F1 of spans."""
-        from lossnet.tasks.sequence.measure import measure
-
-        return measure(model, data, strict=args is not None and args.strict)
-
-    def flat(self, measured: Measured) -> dict[str, float]:
-        """``accuracy``, ``span-f1``, ``span-f1:PER``."""
-        from lossnet.tasks.sequence.measure import flat
-
-        return flat(measured)
-
-    def table(self, report: Mapping[str, Measured]) -> str:
-        """The metrics of all spans, then of each type."""
-        from lossnet.tasks.sequence.measure import table
-
-        return table(report)
-
-    def compared(self, parts: Parts[SequenceData]) -> Sequence[str]:
-        """Token accuracy, F1 of spans where there are any, and the time."""
-        from lossnet.tasks.sequence.tags import has_spans
-
-        spans = ["span-f1"] if has_spans(parts.train.tag_names) else []
-        return ["accuracy", *spans, "seconds"]
-
-    def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
-        """Whether spans are counted strictly, and what word vectors cover."""
-        mode = {"mode": "strict"} if args is not None and args.strict else {}
-        covered = model.vector_coverage_
-        return mode if covered is None else mode | {"vector_coverage": covered._asdict()}
-
-    def model_text(self, model: Any, args: argparse.Namespace | None = None) -> str:
-        """The same in words."""
-        return "spans counted strictly" if args is not None and args.strict else ""
 
     # Predictions -----------------------------------------------------------------------------
 

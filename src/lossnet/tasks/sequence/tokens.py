@@ -190,31 +190,22 @@ class TokenCoder:
 
     def to_json(self) -> dict[str, Any]:
         """The tables as JSON holds them."""
-        return {
-            "words": list(self.words),
-            "lowercase": self.lowercase,
-            "chars": list(self.chars),
-            "columns": {name: list(table) for name, table in self.columns.items()},
-            "case": self.case,
-            "learned": self.learned,
-            "trained": self.trained,
-        }
+        columns = {name: list(table) for name, table in self.columns.items()}
+        return vars(self) | {"words": [*self.words], "chars": [*self.chars], "columns": columns}
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> TokenCoder:
         """What :meth:`to_json` gave."""
-        for names in (facts["words"], facts["chars"], *facts["columns"].values()):
+        words, chars, columns = (facts[name] for name in ("words", "chars", "columns"))
+        for names in (words, chars, *columns.values()):
             if len(set(names)) < len(names):
                 raise DataError("a word, character or value of a column is listed twice")
-        return cls(
-            _numbered(facts["words"]),
-            facts["lowercase"],
-            _numbered(facts["chars"]),
-            {name: _numbered(values) for name, values in facts["columns"].items()},
-            facts["case"],
-            facts["learned"],
-            facts["trained"],
-        )
+        tables = {
+            "words": _numbered(words),
+            "chars": _numbered(chars),
+            "columns": {name: _numbered(values) for name, values in columns.items()},
+        }
+        return cls(**{**facts, **tables})
 
 
 def collate(coded: Sequence[Coded], device: str | torch.device = "cpu") -> Tokens:

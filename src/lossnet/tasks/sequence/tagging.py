@@ -1,0 +1,304 @@
+"""What a tagger learns and how it reaches the nets: the parts of :class:`SequenceTagger` within."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from lossnet.checks import check_choice, check_flag, check_int, check_share, check_weight
+from lossnet.context import Context, stream_seed
+from lossnet.data.vectors import Coverage, WordVectors, read_vectors
+from lossnet.energies import ChainEnergy, Energy, TotalEnergy
+from lossnet.errors import DataError, SettingError
+from lossnet.method import Method
+from lossnet.needs import EXACT, REWARD
+from lossnet.nets import Tagger, TokenFeatures
+from lossnet.plain_text import some
+from lossnet.proposals import GBI, Proposal
+from lossnet.recipes import defaults
+from lossnet.spaces import Categorical, Space
+from lossnet.tasks.estimator import StructuredEstimator
+from lossnet.tasks.model_folder import CONFIG, LABELS, VOCABULARY, check_form
+from lossnet.tasks.sequence.batches import SentenceSource
+from lossnet.tasks.sequence.decoding import decoder, path_decoder
+from lossnet.tasks.sequence.inputs import Columns, scheme_of, sentences_of, sentences_to_tag
+from lossnet.tasks.sequence.pretraining import (
+    GLOBAL_ENERGIES,
+    tag_language_models,
+    with_pretraining,
+)
+from lossnet.tasks.sequence.rewards import RewardFunction, check_reward_tags, rewarded
+from lossnet.tasks.sequence.sentences import SequenceData
+from lossnet.tasks.sequence.span_metrics import span_scores, token_accuracy
+from lossnet.tasks.sequence.tag_rules import TagRules, tag_rules
+from lossnet.tasks.sequence.tags import span_scheme
+from lossnet.tasks.sequence.tokens import VOCABULARY_FORM, TokenCoder, collate
+from lossnet.training.predict import best_output, each_batch, path_output
+
+_FLAGS = ("fixed_vectors", "lowercase", "case", "chars", "pretrain_global", "follow_scheme")
+_CHAIN: dict[str, Any] = {"energy_weight": 0.3, "energy_optimiser": {"lr": 1e-3}}
+#: Overrides of the recipes' defaults for tags, by method. The cost-augmented net learns the truth
+#: from its cost alone: with cross-entropy besides it stays where it hardly teaches the chain.
+TAGGING_DEFAULTS: dict[str, dict[str, Any]] = {
+    "infnet-plus": {**_CHAIN, "augmented_xent_weight": 0.0},
+    "infnet": _CHAIN,
+}
+
+
+@dataclass(eq=False, repr=False)
+class TaggingEstimator(StructuredEstimator):
+    """Parameters and hooks of :class:`~lossnet.SequenceTagger`, which says what they mean."""
+
+    method: str | Method = "infnet-plus"
+    hidden: int = 100
+    dropout: float = 0.5
+    vectors: str | Path | WordVectors | None = None
+    fixed_vectors: bool = False
+    word_width: int = 50
+    lowercase: bool = True
+    min_count: int = 2
+    case: bool = True
+    chars: bool = True
+    global_energy: Literal["forward", "both", "both+words"] | None = None
+    global_weight: float = 1.0
+    words_weight: float = 1.0
+    pretrain_global: bool = False
+    energy_dropout: float | None = None
+    follow_scheme: bool = True
+    metric: Literal["accuracy", "span-f1", "strict-span-f1"] = "accuracy"
+
+    provides = StructuredEstimator.provides | REWARD | EXACT
+    labels_noun = "tags"
+
+    # Settings --------------------------------------------------------------------------------
+
+    def _task_defaults(self) -> dict[str, Any]:
+        name = str(self.method)
+        cost = {"cost": "token-error"} if defaults(name).get("cost") == "f1" else {}
+        return {**cost, **TAGGING_DEFAULTS.get(name, {})}
+
+    def _metric_name(self) -> str:
+        check_choice("metric", self.metric, ("accuracy", "span-f1", "strict-span-f1"))
+        return str(self.metric)
+
+    def _filled_in(self, method: Method) -> dict[str, Any]:
+        dropout = self.dropout if self.energy_dropout is None else self.energy_dropout
+        return {"energy_dropout": dropout}
+
+    def _check_own_settings(self, method: Method) -> None:
+        for name in ("hidden", "word_width", "min_count"):
+            check_int(name, getattr(self, name))
+        check_share("dropout", self.dropout)
+        if self.energy_dropout is not None:
+            check_share("energy_dropout", self.energy_dropout)
+        if not isinstance(self.vectors, str | Path | WordVectors | None):
+            raise SettingError(
+                f"vectors is a {type(self.vectors).__name__}; give a file, "
+                "lossnet.data.WordVectors(words, vectors) or None"
+            )
+        if self.global_energy is not None:
+            check_choice("global_energy", self.global_energy, GLOBAL_ENERGIES)
+            if method.needs >= EXACT:
+                raise SettingError(
+                    f"{self.method!r} is exact, which a global energy is not; take "
+                    "global_energy=None, or another method"
+                )
+        for name in ("global_weight", "words_weight"):
+            check_weight(name, getattr(self, name))
+        for name in _FLAGS:
+            check_flag(name, getattr(self, name))
+        if self.pretrain_global and self.global_energy is None:
+            raise SettingError(
+                "pretrain_global is set and there is no tag language model to train; set "
+                f"global_energy to one of {', '.join(map(repr, GLOBAL_ENERGIES))}"
+            )
+
+    # Data ------------------------------------------------------------------------------------
+
+    def _data(self, sentences: Any, tags: Any = None, columns: Columns | None = None) -> Any:
+        return sentences_of(sentences, tags, columns=columns)
+
+    def _cut(self, data: SequenceData, fraction: float, seed: int) -> Iterable[Any]:
+        return data.with_known_tags(*super()._cut(data, fraction, seed))
+
+    def _learn_classes(self, data: SequenceData, reward: Any) -> None:
+        own = getattr(reward, "tags", ())
+        check_reward_tags(own, scheme_of(data))
+        self.tags_ = sorted({*data.tag_names, *own})
+
+    def _learn(
+        self,
+        data: SequenceData,
+        validation: SequenceData | None,
+        unlabelled: SequenceData | None,
+        seed: int,
+    ) -> None:
+        self.scheme_ = scheme_of(data)
+        if validation is not None:
+            self._check_tags(validation)
+        given = self.vectors
+        vectors = read_vectors(given) if isinstance(given, str | Path) else given
+        self.vector_coverage_ = None
+        if vectors is not None:
+            self.vector_coverage_ = vectors.coverage(data.tokens, lowercase=self.lowercase)
+            if self.verbose:
+                print(f"{self.vector_coverage_}", file=sys.stderr)
+        others = [] if unlabelled is None else unlabelled.tokens
+        if validation is not None and any(p.rows == "validation" for p in self.method_.phases):
+            others = [*others, *validation.tokens]
+        self.coder_ = TokenCoder.learn(
+            data.tokens,
+            data.columns,
+            others=others,
+            vectors=vectors,
+            lowercase=self.lowercase,
+            case=self.case,
+            chars=self.chars,
+            min_count=self.min_count,
+        )
+        self.table_ = self.coder_.table(vectors, self.word_width, stream_seed(seed, "words"))
+
+    def _source(
+        self, data: SequenceData, *, training: bool = False, reward: RewardFunction | None = None
+    ) -> SentenceSource:
+        coded = self.coder_.code(data.tokens, data.columns)
+        targets = None
+        if data.tags is not None:
+            number = {tag: i for i, tag in enumerate(self.tags_)}
+            # A tag absent from training can never be right; it stands for none.
+            targets = [np.array([number.get(t, 0) for t in tags]) for tags in data.tags]
+        return SentenceSource(
+            coded,
+            partial(collate, device=self.device),
+            targets,
+            tags=len(self.tags_),
+            reward=None if reward is None else partial(rewarded, reward, self.tags_, data.tokens),
+        )
+
+    def _check_tags(self, validation: SequenceData) -> None:
+        """Raise, before training, where validation tags are unknown or do not fit the metric."""
+        if strange := [tag for tag in validation.tag_names if tag not in set(self.tags_)]:
+            raise DataError(
+                f"the validation data has tags absent from the training data: {some(strange)}; "
+                "correct them, leave such sentences out, or train on some"
+            )
+        tags = [self.tags_, *(validation.tags or [])]
+        try:
+            self._measured(tags, tags)
+        except DataError as error:
+            raise DataError(
+                f"metric={self.metric!r} cannot count spans in these tags: {error}; give tags of "
+                "one scheme, or metric='accuracy'"
+            ) from error
+
+    def _unseen(self, sentences: Any, columns: Columns | None = None) -> Any:
+        check_is_fitted(self, "nets_")
+        return sentences_to_tag(sentences, columns, trained=len(self.coder_.columns))
+
+    def _add_callbacks(
+        self, trainer: Any, checkpoint: Any, resuming: bool, seed: int, digest: str
+    ) -> None:
+        # Of a file of vectors the settings hold the name.
+        given = self.vectors.checksum() if isinstance(self.vectors, WordVectors) else ""
+        super()._add_callbacks(trainer, checkpoint, resuming, seed, f"{digest} {given}")
+
+    # Nets ------------------------------------------------------------------------------------
+
+    def _output(self) -> tuple[tuple[int, ...], Space]:
+        return (len(self.tags_),), Categorical()
+
+    def _make_net(self, name: str) -> nn.Module:
+        if name == "energy":
+            return self._energy()
+        return Tagger(self._features(self.dropout), len(self.tags_))
+
+    def _features(self, dropout: float) -> TokenFeatures:
+        return TokenFeatures(
+            self.table_,
+            hidden=self.hidden,
+            trained=self.coder_.learned if self.fixed_vectors else self.coder_.trained,
+            characters=self.coder_.characters,
+            columns=self.coder_.column_sizes,
+            dropout=dropout,
+        )
+
+    def _energy(self) -> Energy:
+        features = self._features(self._filled_in(self.method_)["energy_dropout"])
+        chain = ChainEnergy(features, len(self.tags_))
+        if self.global_energy is None:
+            return chain
+        models = tag_language_models(self.global_energy, self.table_, len(self.tags_), self.hidden)
+        shares = [1.0 if model.words is None else self.words_weight for model in models]
+        return TotalEnergy([chain, *models], [1.0, *(self.global_weight * s for s in shares)])
+
+    def _prepared(self) -> tuple[Method, Mapping[str, nn.Module]]:
+        if self.pretrain_global and "energy" in self.nets_:
+            return with_pretraining(self.method_, self.nets_)
+        return self.method_, self.nets_
+
+    # Outputs ---------------------------------------------------------------------------------
+
+    def _each(self, function: Callable[[Context], Tensor], data: SequenceData) -> list[np.ndarray]:
+        """``function``, which gives ``(B, T, ...)``, of every sentence, without padding."""
+        found = [np.empty(0)] * len(data)
+        source = self._source(data)
+        for rows, y in each_batch(function, self.nets_, Categorical(), source, batch_size=256):
+            assert isinstance(rows, Tensor)
+            for row, values in zip(rows.tolist(), y.cpu().numpy(), strict=True):
+                found[row] = values[: len(data.tokens[row])].copy()
+        return found
+
+    def _rules(self) -> TagRules | None:
+        return tag_rules(self.tags_, self.scheme_) if self.follow_scheme else None
+
+    def _outputs(self, by: Proposal, data: SequenceData, *, validating: bool = False) -> Any:
+        """The number of every token's tag."""
+        return self._each(decoder(best_output(by, self.nets_), self._rules()), data)
+
+    def _path(self, descent: GBI, data: SequenceData) -> Any:
+        found = self._each(path_decoder(path_output(descent), self._rules()), data)
+        return [[tags[:, step] for tags in found] for step in range(descent.steps + 1)]
+
+    def _decode(self, outputs: Any) -> list[list[str]]:
+        return [[self.tags_[tag] for tag in row] for row in outputs]
+
+    def _measure(self, data: SequenceData, outputs: Any) -> float:
+        return self._measured(data.tags or [], self._decode(outputs))
+
+    def _measured(self, true: list[list[str]], predicted: list[list[str]]) -> float:
+        """The metric; an error where it counts spans and the tags mark none."""
+        if self._metric_name() == "accuracy":
+            return token_accuracy(true, predicted)
+        mode = "strict" if self.metric == "strict-span-f1" else "conlleval"
+        scheme = span_scheme(self.tags_, self.scheme_)
+        return span_scores(true, predicted, mode=mode, scheme=scheme).f1
+
+    # Storage ---------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        facts = {
+            "vocabulary": self.coder_.to_json(),
+            "vector_coverage": self.vector_coverage_,
+            "labels": {"tags": self.tags_, "scheme": self.scheme_},
+        }
+        return {"words": self.table_}, facts
+
+    def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        check_form(facts, {"vector_coverage": (None, [float])}, CONFIG)
+        check_form(facts["labels"], {"tags": [str], "scheme": str}, LABELS)
+        check_form(facts["vocabulary"], VOCABULARY_FORM, VOCABULARY)
+        self.coder_ = TokenCoder.from_json(facts["vocabulary"])
+        shares = facts["vector_coverage"]
+        self.vector_coverage_ = None if shares is None else Coverage(*map(float, shares))
+        self.tags_, self.scheme_ = facts["labels"]["tags"], facts["labels"]["scheme"]
+        self.table_ = tensors["words"]
+        if self.table_.ndim != 2 or len(self.table_) != len(self.coder_.words) + 2:
+            raise DataError(f"there are {len(self.coder_.words)} words and not as many vectors")
