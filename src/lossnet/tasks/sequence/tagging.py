@@ -23,7 +23,6 @@ from lossnet.needs import EXACT, REWARD
 from lossnet.nets import Tagger, TokenFeatures
 from lossnet.plain_text import some
 from lossnet.proposals import GBI, Proposal
-from lossnet.recipes import defaults
 from lossnet.spaces import Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, LABELS, VOCABULARY, check_form
@@ -44,13 +43,6 @@ from lossnet.tasks.sequence.tokens import VOCABULARY_FORM, TokenCoder, collate
 from lossnet.training.predict import best_output, each_batch, path_output
 
 _FLAGS = ("fixed_vectors", "lowercase", "case", "chars", "pretrain_global", "follow_scheme")
-_CHAIN: dict[str, Any] = {"energy_weight": 0.3, "energy_optimiser": {"lr": 1e-3}}
-#: Overrides of the recipes' defaults for tags, by method. The cost-augmented net learns the truth
-#: from its cost alone: with cross-entropy besides it stays where it hardly teaches the chain.
-TAGGING_DEFAULTS: dict[str, dict[str, Any]] = {
-    "infnet-plus": {**_CHAIN, "augmented_xent_weight": 0.0},
-    "infnet": _CHAIN,
-}
 
 
 @dataclass(eq=False, repr=False)
@@ -79,11 +71,6 @@ class TaggingEstimator(StructuredEstimator):
     labels_noun = "tags"
 
     # Settings --------------------------------------------------------------------------------
-
-    def _task_defaults(self) -> dict[str, Any]:
-        name = str(self.method)
-        cost = {"cost": "token-error"} if defaults(name).get("cost") == "f1" else {}
-        return {**cost, **TAGGING_DEFAULTS.get(name, {})}
 
     def _metric_name(self) -> str:
         check_choice("metric", self.metric, ("accuracy", "span-f1", "strict-span-f1"))
