@@ -8,7 +8,9 @@ import torch
 
 from lossnet import SequenceTagger
 from lossnet.context import Batch, Context
+from lossnet.errors import SettingError
 from lossnet.spaces import Categorical
+from lossnet.tasks.sequence import SequenceData
 from lossnet.tasks.sequence.decoding import decoder
 from lossnet.tasks.sequence.tag_rules import tag_rules
 from lossnet.tasks.sequence.tags import from_spans, spans
@@ -95,6 +97,22 @@ def test_predictions_of_a_poor_tagger_keep_the_scheme(tagged, tmp_path) -> None:
         np.testing.assert_array_equal(a, b)
     kept.save(tmp_path / "model")
     assert SequenceTagger.load(tmp_path / "model").predict(sentences) == kept.predict(sentences)
+
+
+def test_a_path_of_refinement_and_its_best_step(tagged) -> None:
+    sentences, tags = tagged
+    model = SequenceTagger("dvn", hidden=4, max_epochs=1, random_state=0).fit(sentences, tags)
+    path = model.refinement_path(sentences[:3], steps=4)
+    assert [y.shape for y in path] == [(5, 6, len(model.tags_))] * 3
+    alone = model.refinement_path(sentences[:3], steps=2)
+    np.testing.assert_allclose(path[1][:3], alone[1], atol=1e-6)
+    model.tune_refinement(sentences, tags, most=4)
+    assert 0 <= model.refine_steps_ <= 4
+    data = SequenceData(sentences, tags)
+    scores = [model._measure(data, outputs) for outputs in model._path(model._descent(4), data)]
+    assert model.score(sentences, tags) == max(scores)
+    with pytest.raises(SettingError, match="predicts without descending on the energy"):
+        tagger().fit(sentences, tags).refinement_path(sentences)
 
 
 @pytest.mark.parametrize("names", [["N", "V"], ["I-A", "N"]], ids=["plain", "mixed"])
