@@ -356,7 +356,7 @@ def test_one_picture_and_a_folder_of_one_file(tmp_path) -> None:
     with pytest.raises(DataError, match=r"'../a' would not lie in"):
         write_masks(tmp_path, MASKS[:1], ["../a"])
     (tmp_path / "a.png").write_bytes(b"no picture")
-    with pytest.raises(DataError, match=r"a.png cannot be read .*give another picture"):
+    with pytest.raises(DataError, match=r"a.png cannot be read .*choose another picture"):
         load_images(tmp_path / "a.png")
 
 

@@ -114,28 +114,30 @@ def test_frames_of_a_refinement(tmp_path, drawn, classes) -> None:
 
 def test_bad_input(tmp_path) -> None:
     masks, path = np.zeros((9, 6, 8), int), tmp_path / "a.png"
-    with pytest.raises(DataError, match="no predictions to draw"):
+    with pytest.raises(DataError, match=r"predictions must be masks by name.*got none"):
         draw_segmentation(IMAGES, masks, {}, path)
     with pytest.raises(SettingError, match="unknown method 'alem': did you mean 'alen'"):
         draw_segmentation(IMAGES, masks, {"alen": masks}, path, by="alem")
-    with pytest.raises(SettingError, match="worst is 0 and best 0"):
+    with pytest.raises(SettingError, match=r"worst and best must be at least 0.*got 0 and 0"):
         draw_segmentation(IMAGES, masks, {"a": masks}, path, worst=0, best=0)
     with pytest.raises(DataError, match=r"shape \(9, 6, 8\) and the predicted ones \(8, 6, 8\)"):
         draw_segmentation(IMAGES, masks, {"a": masks[1:]}, path)
     with pytest.raises(DataError, match=r"frames have shape \(9, 6, 8\)"):
         draw_refinement_frames(IMAGES, masks, masks, path)
-    with pytest.raises(DataError, match="truths is None; give the true masks"):
+    with pytest.raises(DataError, match="truths must be the true masks"):
         draw_segmentation(IMAGES, None, {"a": masks}, path)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="predictions is a ndarray; give the masks under a name"):
+    with pytest.raises(DataError, match=r"predictions must be masks by name.*got a ndarray"):
         draw_segmentation(IMAGES, masks, masks, path)  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match=r"classes is \['a', 'b'\]; give their number"):
+    with pytest.raises(
+        SettingError, match=r"classes must be their number, at least 2, got \['a', 'b'\]"
+    ):
         draw_segmentation(IMAGES, masks, {"a": masks}, path, classes=["a", "b"])  # type: ignore[arg-type]
-    with pytest.raises(DataError, match=r"expected whole numbers from 0 to 1.*give classes=3"):
+    with pytest.raises(DataError, match=r"expected integers from 0 to 1.*pass classes=3"):
         draw_segmentation(IMAGES, masks + 2, {"a": masks}, path)
     with pytest.raises(DataError, match=r"expected \(steps \+ 1, 9, 6, 8\), since classes=2"):
         draw_refinement_frames(IMAGES, masks, np.zeros((2, 9, 6, 8, 3)), path)
-    with pytest.raises(DataError, match=r"expected whole numbers from 0 to 1.*give classes=3"):
+    with pytest.raises(DataError, match=r"expected integers from 0 to 1.*pass classes=3"):
         draw_refinement_frames(IMAGES, masks + 2, np.zeros((2, 9, 6, 8)), path)
-    with pytest.raises(SettingError, match="step 3 asked for, and the frames go from 0 to 1"):
+    with pytest.raises(SettingError, match="steps must be from 0 to 1, the last frame, got 3"):
         draw_refinement_frames(IMAGES, masks, np.zeros((2, 9, 6, 8)), path, steps=[3])
     assert not path.exists()

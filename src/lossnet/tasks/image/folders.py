@@ -21,7 +21,7 @@ def load_images(
     """Read all images of a file or a folder, and their masks where there are any.
 
     An ``.npz`` file has ``images`` and ``masks`` (or ``labels``), or those of its parts
-    (``train_images``, ``val_images``, ...). A folder has one such file; or pictures in
+    (``train_images``, ``val_images``, ...). A folder has one file of this kind; or pictures in
     ``images/`` and masks of the same names in ``masks/``; or masks next to their images, ``a.png``
     and ``a_mask.png``; or parts, ``train/``, ``test/``, each a folder of these. A mask's pixel is
     the number of its class, in a picture with a palette its index; masks of nothing but 0 and 255

@@ -6,7 +6,7 @@ itself, and it is left out of a mean over classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -58,7 +58,16 @@ def pixel_accuracy(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> f
 def check_classes(classes: Any) -> None:
     """Raise unless ``classes`` is a number of classes."""
     if isinstance(classes, bool) or not isinstance(classes, Integral) or classes < 2:
-        raise SettingError(f"classes is {classes!r}; give their number, 2 or more: classes=3")
+        raise SettingError(f"classes must be their number, at least 2, got {classes!r}")
+
+
+def class_names(names: Sequence[str] | None, classes: int) -> list[str]:
+    """What to call the classes: their numbers where ``names`` is None."""
+    check_classes(classes)
+    if names is not None and len(names) != classes:
+        count = len(names)
+        raise SettingError(f"{count} names for {classes} classes; rename, or pass classes={count}")
+    return list(map(str, range(classes) if names is None else names))
 
 
 def _pair(true: ArrayLike, predicted: ArrayLike, classes: int) -> tuple[Masks, Masks]:
@@ -81,13 +90,13 @@ def _masks(given: ArrayLike, what: str, classes: int) -> Masks:
     low, high = masks.min(), masks.max()
     if not (low >= 0 and np.array_equal(np.floor(masks), masks)):
         raise DataError(
-            f"the {what} masks range from {low} to {high} and are not all whole numbers from 0: "
-            "give the number of every pixel's class"
+            f"the {what} masks range from {low} to {high}; expected the number of every pixel's "
+            "class, an integer from 0"
         )
     if high >= classes:
         raise DataError(
-            f"the {what} masks range from {low} to {high}; expected whole numbers from 0 to "
-            f"{classes - 1}, since classes={classes}: give classes={int(high) + 1}, or correct them"
+            f"the {what} masks range from {low} to {high}; expected integers from 0 to "
+            f"{classes - 1}, since classes={classes}: pass classes={int(high) + 1}, or correct them"
         )
     return np.asarray(masks, dtype=np.int64)
 
@@ -132,7 +141,7 @@ IMAGE_METRICS: dict[str, ImageMetric] = {
 
 
 def evaluate_masks(
-    true: ArrayLike, predicted: ArrayLike, classes: int = 2, *, names: list[str] | None = None
+    true: ArrayLike, predicted: ArrayLike, classes: int = 2, *, names: Sequence[str] | None = None
 ) -> dict[str, float]:
     """Every metric of :data:`IMAGE_METRICS`, and the IoU of each class.
 
@@ -142,12 +151,7 @@ def evaluate_masks(
         classes: how many classes there are.
         names: their names; their numbers where None.
     """
-    check_classes(classes)
-    if names is not None and len(names) != classes:
-        raise DataError(
-            f"{len(names)} names for {classes} classes; give one each, or classes={len(names)}"
-        )
+    named = class_names(names, classes)
     found = {name: metric(true, predicted, classes) for name, metric in IMAGE_METRICS.items()}
     each = class_ious(true, predicted, classes)
-    named = names or [str(number) for number in range(classes)]
     return found | {f"iou of {name}": float(value) for name, value in zip(named, each, strict=True)}

@@ -64,7 +64,7 @@ def _suffixes() -> frozenset[str]:
 
 @cache
 def _kinds() -> tuple[str, ...]:
-    """What Pillow reads, except EPS: it has Ghostscript run the program in such a file."""
+    """What Pillow reads, except EPS: Ghostscript would run the program in it."""
     image = _pillow()
     image.init()
     return tuple(kind for kind in image.OPEN if kind != "EPS")

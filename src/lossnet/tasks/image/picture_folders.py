@@ -40,7 +40,7 @@ def read_picture(path: Path, size: Size | None, white: int | None) -> ImageData:
     try:
         picture = open_picture(path, size)
     except DamagedError as error:
-        raise DataError(f"{error}; give another picture") from error
+        raise DataError(f"{error}; choose another picture") from error
     return _assembled(_Opened([picture], names=[path.stem]), size, path.name, white)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from lossnet.drawing.page import GREY, Page
 from lossnet.errors import DataError, SettingError, unknown
 from lossnet.tasks.image.images import ImageData
-from lossnet.tasks.image.metrics import check_classes, image_ious
+from lossnet.tasks.image.metrics import class_names, image_ious
 from lossnet.tasks.image.picture_files import palette
 
 CELL = 0.9
@@ -52,15 +52,11 @@ def draw_segmentation(
         best: how many of the images of highest IoU, the highest last.
         title: above the picture.
     """
-    data, true = _checked(images, truths, classes)
-    names = _names(names, classes)
-    if not isinstance(predictions, Mapping):
-        raise DataError(
-            f"predictions is a {type(predictions).__name__}; give the masks under a name, "
-            "{'model': masks}"
-        )
-    if not predictions:
-        raise DataError("no predictions to draw; give at least one method's masks")
+    names = class_names(names, classes)
+    data, true = _checked(images, truths)
+    if not isinstance(predictions, Mapping) or not predictions:
+        got = "none" if isinstance(predictions, Mapping) else f"a {type(predictions).__name__}"
+        raise DataError(f"predictions must be masks by name, {{'model': masks}}, got {got}")
     by = list(predictions)[-1] if by is None else by
     if by not in predictions:
         raise unknown("method", by, predictions)
@@ -80,7 +76,9 @@ def draw_segmentation(
 def worst_and_best(values: ArrayLike, *, worst: int = 3, best: int = 3) -> list[int]:
     """The places of the lowest values, the lowest first, and of the highest, the highest last."""
     if min(worst, best) < 0 or worst + best < 1:
-        raise SettingError(f"worst is {worst} and best {best}; give 0 or more, and one at least")
+        raise SettingError(
+            f"worst and best must be at least 0, and one of them more, got {worst} and {best}"
+        )
     order: list[int] = np.argsort(values, kind="stable").tolist()
     return order if worst + best >= len(order) else order[:worst] + order[len(order) - best :]
 
@@ -99,7 +97,7 @@ def draw_refinement_frames(
     """A refinement from start to end: the image, its output after some steps, its truth.
 
     Args:
-        images: (n, H, W) or (n, H, W, 3); every one is a row, so give a few.
+        images: (n, H, W) or (n, H, W, 3); every one is a row, so pass a few.
         truths: masks (n, H, W).
         frames: what :meth:`ImageSegmenter.refinement_path` gives, (steps + 1, n, H, W) or with
             more than two classes (steps + 1, n, H, W, C).
@@ -109,23 +107,23 @@ def draw_refinement_frames(
         names: their names, for the legend; their numbers where None.
         title: above the picture.
     """
-    data, true = _checked(images, truths, classes)
-    names = _names(names, classes)
+    names = class_names(names, classes)
+    data, true = _checked(images, truths)
     values = np.asarray(frames)
     expected = (len(data), *data.size) + (() if classes == 2 else (classes,))
     if values.shape[1:] != expected or not len(values):
         raise DataError(
             f"frames have shape {values.shape}; expected (steps + 1, "
-            f"{', '.join(map(str, expected))}), since classes={classes}: give what "
+            f"{', '.join(map(str, expected))}), since classes={classes}: pass what "
             "refinement_path gives for these images, and classes= as the model has them"
         )
     last = len(values) - 1
     if steps is None:
         steps = sorted({round(last * k / 7) for k in range(8)})
     if wrong := [step for step in steps if not 0 <= step <= last]:
-        raise SettingError(f"step {wrong[0]} asked for, and the frames go from 0 to {last}")
+        raise SettingError(f"steps must be from 0 to {last}, the last frame, got {wrong[0]}")
     columns: list[tuple[str, Any, Any]] = [("image", _pictures(data), None)]
-    drawn = [np.asarray(true)]
+    drawn = [true]
     for step in steps:
         masks = values[step] >= 0.5 if classes == 2 else values[step].argmax(-1)
         drawn.append(masks)
@@ -135,22 +133,12 @@ def draw_refinement_frames(
     return _grid(columns, range(len(data)), path, title, _legend(drawn, names))
 
 
-def _checked(images: ArrayLike, truths: ArrayLike, classes: int) -> tuple[ImageData, ArrayLike]:
+def _checked(images: ArrayLike, truths: ArrayLike) -> tuple[ImageData, np.ndarray]:
     """The images, and their masks as numbers of classes."""
-    check_classes(classes)
     data = ImageData(images, truths)  # type: ignore[arg-type]
     if data.masks is None:
-        raise DataError("truths is None; give the true masks (n, H, W)")
+        raise DataError("truths must be the true masks (n, H, W), got None")
     return data, data.masks
-
-
-def _names(names: Sequence[str] | None, classes: int) -> list[str]:
-    """What to call the classes."""
-    if names is None:
-        return [str(number) for number in range(classes)]
-    if len(names) != classes:
-        raise SettingError(f"{len(names)} names for {classes} classes; give one each, or classes=")
-    return [str(name) for name in names]
 
 
 def _legend(masks: Sequence[np.ndarray], names: Sequence[str]) -> list[tuple[str, np.ndarray]]:

@@ -35,7 +35,7 @@ _SHARE: dict[str, Any] = {"xent_weight": 0.01}
 _REFINED: dict[str, Any] = {**_SHARE, "energy_weight": 1.0, "energy_optimiser": {"lr": 2e-3}}
 
 #: Overrides of the recipes' defaults for pixels, by method; with an energy that is a map, ``alen``
-#: and ``aen`` compare pixel by pixel besides (``local``).
+#: and ``aen`` also compare pixel by pixel (``local``).
 PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
     "seal-regression": {**_SHARE, "energy_weight": 0.1, "energy_steps": 1},
     "seal-regression-s": {**_SHARE, "energy_weight": 1.0, "energy_steps": 1},

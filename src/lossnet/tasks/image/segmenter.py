@@ -62,7 +62,7 @@ class ImageSegmenter(StructuredEstimator):
         classes: the classes' number, or their names; None counts those of the training masks.
         task_net: ``"unet"``, a small U-Net, ``"fcn"``, the papers' network, or a function
             ``(channels, outputs) -> nn.Module`` from images ``(B, channels, H, W)`` to logits.
-        energy_net: ``"critic"``, one number of the whole image, ``"score-map"`` or ``"unet-map"``,
+        energy_net: ``"critic"``, one number for the image, ``"score-map"`` or ``"unet-map"``,
             the mean of a map that an FCN or a U-Net gives, or a function ``(channels, outputs) ->
             Energy``; None takes the U-Net's map for ``alen`` and ``aen``, otherwise the critic.
         width: maps of the nets' first layer; a U-Net's has half as many.
@@ -71,12 +71,12 @@ class ImageSegmenter(StructuredEstimator):
         energy_dropout: dropout of the loss-net; None takes 0.25 for the critic of methods that do
             not descend on the energy, otherwise 0.
         crop: side of the random crops it learns from, or height and width; ``"auto"`` takes three
-            quarters of the images' sides, None whole images.
+            quarters of the images' sides, None crops nothing.
         flip: mirror half of the crops in training.
         crops: random crops of each image per epoch.
         average: crops per side whose outputs are averaged, in prediction and in validation alike; 6
             are 36 in all, as in the papers, and seldom worth twice the training time; 1 predicts
-            on whole images where the nets can.
+            on uncropped images where the nets can.
         metric: of early stopping and ``score``: a name of
             :data:`~lossnet.tasks.image.IMAGE_METRICS`.
         validation_fraction: share of the images held out where ``fit`` gets no validation data.
@@ -194,9 +194,9 @@ class ImageSegmenter(StructuredEstimator):
 
         ``axis`` is the one that counts images: 1 where steps come first.
         """
-        # Whole images, unless a net takes crops alone; those then cover the image.
-        whole = self.average == 1 and not any(hasattr(self.nets_[n], "size") for n in by.nets)
-        crop = data.size if whole else self.crop_
+        # Uncropped, unless a net takes nothing but crops; those then cover the image.
+        fixed = any(hasattr(self.nets_[name], "size") for name in by.nets)
+        crop = self.crop_ if self.average > 1 or fixed else data.size
         pieces = []
         for rows in row_slices(len(data), _CHUNK):
             images, _ = self._tensors(data.subset(rows).without_labels())

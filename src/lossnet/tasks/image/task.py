@@ -57,19 +57,13 @@ class ImageTask(Task):
                 "(default: those of the training masks)",
             )
         if command == "evaluate":
-            group.add_argument(
-                "--picture",
-                type=_picture,
-                metavar="FILE",
-                help="draw the worst and the best cases: image, truth, and each model's masks",
-            )
-            group.add_argument(
-                "--frames",
-                type=_picture,
-                metavar="FILE",
-                help="draw the descent on the energy from start to end, of the first model that "
-                "predicts so",
-            )
+            for option, what in (
+                ("picture", "the worst and the best cases: image, truth, and each model's masks"),
+                ("frames", "the descent on the energy, of the first model that predicts so"),
+            ):
+                group.add_argument(
+                    f"--{option}", type=_picture, metavar="FILE", help=f"draw {what}"
+                )
 
     def parameters(self, args: argparse.Namespace) -> dict[str, Any]:
         return {} if args.classes is None else {"classes": args.classes}
