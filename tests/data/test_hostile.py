@@ -61,7 +61,11 @@ def test_no_line_takes_more_than_linear_time(write, name, text) -> None:
             f"a,label:y\n1,0\n2,{NINES}\n",
             "'label:y' has the values .*9+.*must be 0/1",
         ),
-        ("a.svm", f"1 1:{NINES}\n", "line 1: a value is not finite"),
+        (
+            "a.svm",
+            f"1 1:{NINES}\n",
+            "line 1: '1:9+.* is not feature:value, an integer and a finite number",
+        ),
         ("a.svm", f"1 {NINES}:1\n", "line 1: '9+.* is not feature:value"),
         ("a.svm", f"{NINES} 1:1\n", "line 1: '9+.* is not a list of label numbers"),
         ("a.txt", f"{NINES} 3 2\n1 1:1\n", "line 1: b?'9+.*integer of at most"),

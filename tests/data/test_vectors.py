@@ -25,8 +25,8 @@ def test_lists_do_for_arrays_and_the_repr_is_short() -> None:
     ("words", "vectors", "message"),
     [
         (["a", "b"], [[1, 2], [np.nan, 1]], "the vector of 'b' holds NaN"),
-        (["a"], ROWS, r"1 words and vectors of shape \(2, 2\); give one row a word"),
-        (["a"], [1.0], "give one row a word"),
+        (["a"], ROWS, r"1 words and vectors of shape \(2, 2\); give one row per word"),
+        (["a"], [1.0], "give one row per word"),
         ([], np.empty((0, 2)), "0 words"),
         (["a", "b"], [[1, 2], [3]], "cannot be made an array of numbers"),
         (["a", 3], ROWS, "word 1 .* is 3; expected a string"),
@@ -70,8 +70,8 @@ def test_bytes_in_an_npz_are_utf8(tmp_path) -> None:
     ("name", "content", "message"),
     [
         ("a.txt", b"a 1 2\nb 1 2 3\n", "line 2: 3 numbers after 'b'; expected 2"),
-        ("a.txt", b"1 2\na 1 2\nb 1 2\n", "2 lines of words, more than the 1 .* its header tells"),
-        ("a.txt", b"3 2\na 1 2\nb 1 2\n", "holds 2 words and says 3; it may be truncated"),
+        ("a.txt", b"1 2\na 1 2\nb 1 2\n", "holds 2 words, its header says 1; correct the header"),
+        ("a.txt", b"3 2\na 1 2\nb 1 2\n", "holds 2 words, its header says 3; it may be truncated"),
         ("a.txt", b"0 2\n", "holds no words"),
         ("a.bin", BINARY[:-4], "truncated"),
         ("a.txt.gz", gzip.compress(b"a 1 2\n" * 50)[:-9], "not a complete gzip file"),

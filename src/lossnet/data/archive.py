@@ -21,7 +21,7 @@ _EMPTY = 8 * MAX_COLUMNS
 
 
 def read_arrays(path: str | Path) -> dict[str, np.ndarray[Any, Any]]:
-    """All arrays by name, numbers and strings alone; any damage is a :class:`DataError`."""
+    """All arrays by name, only numbers and strings; any damage is a :class:`DataError`."""
     raw = read_bytes(path)
     if raw.startswith(_NPY):
         raise DataError(f"{path} holds a single array; save all of them with numpy.savez")
@@ -41,11 +41,11 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def array_names(path: str | Path) -> set[str]:
-    """The names of a file's arrays; none where it is no archive, or a damaged one."""
+    """The names of a file's arrays; none where it is not an archive, or a damaged one."""
     try:
         with zipfile.ZipFile(path) as archive:
             return {_key(name) for name in archive.namelist()}
-    except Exception:  # as above; who reads the arrays is told the reason
+    except Exception:  # as above; read_arrays reports the reason
         return set()
 
 
@@ -74,7 +74,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray[Any,
 
 
 def _check_characters(array: np.ndarray[Any, Any]) -> None:
-    """Raise for numbers that are no characters: NumPy's strings may hold any."""
+    """Raise for codes that are not characters: NumPy's strings may hold any."""
     codes = np.frombuffer(array.tobytes(), array.dtype.str[0] + "u4")
     if (codes > sys.maxunicode).any() or ((codes >= 0xD800) & (codes < 0xE000)).any():
-        raise ValueError("a string holds what is no character")
+        raise ValueError("a string holds a code that is not a character")

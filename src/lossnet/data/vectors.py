@@ -15,6 +15,7 @@ import numpy as np
 
 from lossnet.data.archive import read_arrays
 from lossnet.data.limits import parse_int
+from lossnet.data.table import is_number
 from lossnet.data.text import read_bytes
 from lossnet.data.utf8 import decoded
 from lossnet.errors import DataError
@@ -54,7 +55,7 @@ class WordVectors:
         words, vectors = _listed(self.words), _floats(self.vectors)
         if vectors.ndim != 2 or len(words) != len(vectors) or not vectors.size:
             raise DataError(
-                f"{len(words)} words and vectors of shape {vectors.shape}; give one row a word"
+                f"{len(words)} words and vectors of shape {vectors.shape}; give one row per word"
             )
         finite = np.isfinite(vectors).all(axis=1)
         if not finite.all():
@@ -89,7 +90,7 @@ def read_vectors(path: str | Path) -> WordVectors:
     """Word vectors of a file, its format found from its contents.
 
     - ``.npz`` with arrays ``words`` and ``vectors``;
-    - GloVe text: a word and its numbers a line; a word after the first may hold spaces;
+    - GloVe text: a word and its numbers on each line; a word after the first may hold spaces;
     - word2vec text or binary: the same after a first line with number and width.
 
     Text and binary files may be packed (``.gz``).
@@ -127,8 +128,8 @@ def _floats(vectors: Any) -> np.ndarray:
         return np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"vectors cannot be made an array of numbers ({error}); give one row a word, all of "
-            "one width"
+            f"vectors cannot be made an array of numbers ({error}); give one row per word, all of "
+            "the same width"
         ) from error
 
 
@@ -194,13 +195,9 @@ def _text(
         if not np.isfinite(rows[-1]).all():
             raise DataError(f"{place}: the vector of {word!r} holds NaN or infinity; remove it")
         words.append(word)
-    if number is not None and len(words) > number:
-        raise DataError(
-            f"{path} has {len(words)} lines of words, more than the {number} that its header "
-            "tells; correct the header, or remove it"
-        )
-    if number is not None and len(words) < number:
-        raise DataError(f"{path} holds {len(words)} words and says {number}; it may be truncated")
+    if number is not None and len(words) != number:
+        remedy = "correct the header" if len(words) > number else "it may be truncated"
+        raise DataError(f"{path} holds {len(words)} words, its header says {number}; {remedy}")
     if not rows:
         raise DataError(f"{path} holds no words")
     return WordVectors(words, np.stack(rows))
@@ -210,16 +207,9 @@ def _word_and_numbers(fields: list[str], width: int, place: str) -> tuple[str, l
     """The last ``width`` fields, and the word before them, which may hold spaces."""
     split = len(fields) - width
     # A number before the last ones is one number too many rather than part of a word.
-    if not width or split < 1 or any(_is_number(field) for field in fields[1:split]):
+    if not width or split < 1 or any(map(is_number, fields[1:split])):
         raise DataError(f"{place}: {len(fields) - 1} numbers after {fields[0]!r}; expected {width}")
     return " ".join(fields[:split]), fields[split:]
-
-
-def _is_number(field: str) -> bool:
-    try:
-        return bool(np.isfinite(float(field)))
-    except ValueError:
-        return False
 
 
 def _binary(content: bytes, path: Path, number: int, width: int) -> WordVectors:
@@ -233,5 +223,5 @@ def _binary(content: bytes, path: Path, number: int, width: int) -> WordVectors:
         vectors[row] = np.frombuffer(content, dtype="<f4", count=width, offset=space + 1)
         at = end
     if content[at:].strip():
-        raise DataError(f"{path} says it holds {number} words, and goes on after them")
+        raise DataError(f"{path} goes on after the {number} words that its header says it holds")
     return WordVectors(words, vectors)

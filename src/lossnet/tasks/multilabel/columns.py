@@ -21,9 +21,7 @@ from lossnet.plain_text import some
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.formats.coding import YES_NO
 from lossnet.tasks.multilabel.formats.encode import LabelColumns, encode
-from lossnet.tasks.multilabel.formats.readers import read_files
-
-SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
+from lossnet.tasks.multilabel.formats.readers import SVMLIGHT, read_files
 
 
 def read_matching(path: Path, known: Mapping[str, Any], *, labelled: bool) -> MultiLabelData:

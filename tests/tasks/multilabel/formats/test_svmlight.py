@@ -80,7 +80,7 @@ def test_against_scikit_learn(tmp_path) -> None:
         ("1_0 1:1\n", "line 1: '1_0' is not a list of label numbers"),
         ("1 1:1 1:2\n", "line 1: a feature is given twice"),
         ("1 -1:1\n", "line 1: feature number -1 is negative"),
-        ("1 1:nan\n", "line 1: a value is not finite"),
+        ("1 1:nan\n", "line 1: '1:nan' is not feature:value, an integer and a finite number"),
         ("2 3 2\n0 0:1\n", "announces 2 rows, the file holds 1"),
         ("1 3 2\n0 3:1\n", "line 2: feature 3, but the header announces 3"),
         ("1 3 2\n2 0:1\n", "line 2: label 2, but the labels are 0 to 1"),

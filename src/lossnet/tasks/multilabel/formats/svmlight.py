@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from lossnet.data.limits import check_cells, parse_int
+from lossnet.data.table import is_number
 from lossnet.data.text import read_lines, stem
 from lossnet.errors import DataError, SettingError
 from lossnet.tasks.multilabel.dataset import MultiLabelData
@@ -118,17 +119,17 @@ def _add(rows: _Rows, number: int, text: str) -> None:
         pairs = [t.split(":") for t in tokens]
         features = [int(k) for k, _ in pairs]
         values = [float(v) for _, v in pairs]
-        if "_" in text:  # int() and float() take 1_0
+        # int() and float() take 1_0, and float() takes nan.
+        if any("_" in t for t in tokens) or not all(v - v == 0 for v in values):
             raise ValueError
     except ValueError:
         bad = next(t for t in tokens if not _is_pair(t))
-        raise DataError(f"{where}: {bad!r} is not feature:value, an integer and a number") from None
+        problem = f"{bad!r} is not feature:value, an integer and a finite number"
+        raise DataError(f"{where}: {problem}") from None
     if features and min(features) < 0:
         raise DataError(f"{where}: feature number {min(features)} is negative")
     if len(set(features)) < len(features):
         raise DataError(f"{where}: a feature is given twice")
-    if not all(v - v == 0 for v in values):
-        raise DataError(f"{where}: a value is not finite")
     rows.lines.append(number)
     rows.labels.append(ids)
     rows.counts.append(len(features))
@@ -137,12 +138,12 @@ def _add(rows: _Rows, number: int, text: str) -> None:
 
 
 def _is_pair(token: str) -> bool:
-    left, colon, right = token.partition(":")
+    left, _, right = token.partition(":")
     try:
-        int(left), float(right)
+        int(left)
     except ValueError:
         return False
-    return bool(colon) and "_" not in token
+    return "_" not in left and is_number(right)
 
 
 def _ids(files: list[_Rows], labels: Labels) -> tuple[Sequence[int], list[str]]:
