@@ -66,8 +66,8 @@ def _kind(tables: list[Table], j: int, label: bool) -> Attribute:
     name = tables[0].attributes[j].name
     columns = [t.columns[j] for t in tables if j < len(t.columns)]
     cells = [v for c in (columns if label else columns[:1]) for v in c if v != MISSING]
-    distinct = sorted(set(cells))
-    words = [distinct[k] for k in np.flatnonzero(np.isinf(parse_numbers(distinct)))]
+    distinct = list(set(cells))
+    words = sorted(distinct[k] for k in np.flatnonzero(np.isinf(parse_numbers(distinct))))
     if not words:
         return Attribute(name, "numeric")
     strange = [v for c in columns for v in c if v.lower() in _NOT_FINITE]
@@ -79,4 +79,4 @@ def _kind(tables: list[Table], j: int, label: bool) -> Attribute:
     # The first column may name the rows, which its coding checks.
     if j > 0 and len(distinct) > 20 and 2 * len(distinct) > len(cells):
         return Attribute(name, "string")
-    return Attribute(name, "nominal", tuple(distinct), open=not label)
+    return Attribute(name, "nominal", tuple(sorted(distinct)), open=not label)
