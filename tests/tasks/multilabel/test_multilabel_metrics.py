@@ -101,7 +101,7 @@ def test_sparse_bool_and_float_matrices_are_the_same() -> None:
 
 def test_bad_input_is_named() -> None:
     Y = np.array([[1, 0], [0, 1]])
-    with pytest.raises(DataError, match=r"P\[0, 1\] is 0\.3.*apply_threshold"):
+    with pytest.raises(DataError, match=r"row 0, label 1 is 0\.3.*apply_threshold"):
         micro_f1(Y, [[1, 0.3], [0, 1]])
     with pytest.raises(DataError, match=r"shapes \(2, 2\) and \(2, 3\)"):
         macro_f1(Y, np.zeros((2, 3)))

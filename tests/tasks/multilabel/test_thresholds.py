@@ -14,7 +14,7 @@ from lossnet.tasks.multilabel import (
     macro_f1,
     tune_threshold,
 )
-from lossnet.tasks.multilabel.thresholds import CURVES, _reached
+from lossnet.tasks.multilabel.thresholds import CURVES, _reached, curve
 
 GRIDS = {
     "default": default_grid(),
@@ -48,8 +48,8 @@ def test_curves_equal_the_loop_exactly(name: str, grid: str, dtype: type) -> Non
         loop = np.array(
             [METRICS[name].function(Y, proba.astype(np.float64) >= cut) for cut in cuts]
         )
-        curve = CURVES[name](Y.astype(bool), proba.astype(np.float64), cuts)
-        assert curve.tolist() == loop.tolist()
+        found = curve(name, Y.astype(bool), proba.astype(np.float64), cuts)
+        assert found.tolist() == loop.tolist()
         threshold, value = tune_threshold(Y, proba, metric=name, grid=cuts)
         assert threshold.shape == ()
         assert value == loop.max()

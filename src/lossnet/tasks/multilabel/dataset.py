@@ -12,6 +12,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from lossnet.errors import DataError
+from lossnet.tasks.multilabel.metrics import check_binary
 
 # A numpy array or a scipy CSR matrix: what the two have in common is more than a type can say.
 Features: TypeAlias = Any
@@ -220,15 +221,7 @@ def _labels(Y: Any, name: str) -> Any:
     Y = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
     if Y.ndim != 2:
         raise DataError(f"{name}: Y has shape {Y.shape}; expected (rows, labels)")
-    if Y.dtype.kind in "mM":
-        raise DataError(f"{name}: Y holds dates or durations; give an indicator matrix of 0 and 1")
-    try:
-        narrow = Y.dtype in (bool, np.uint8)  # no copies of a large matrix
-        good = not Y.size or Y.max() <= 1 if narrow else bool(((Y == 0) | (Y == 1)).all())
-    except (TypeError, ValueError):
-        good = False
-    if not good:
-        raise DataError(f"{name}: Y holds something other than 0 and 1; give an indicator matrix")
+    check_binary(Y, f"{name}: Y")
     return np.ascontiguousarray(Y, dtype=np.uint8)
 
 

@@ -39,10 +39,9 @@ def _commonest(data: MultiLabelData, top: int) -> str:
     counts = data.Y.sum(axis=0, dtype=np.int64)
     order = np.argsort(-counts, kind="stable")[:top]
     lines = [["label", "rows", "share"]]
-    lines += [
-        [data.label_names[k], f"{counts[k]:,}", f"{100 * counts[k] / data.n_rows:.1f} %"]
-        for k in order
-    ]
+    for k in order:
+        share = f"{100 * counts[k] / data.n_rows:.1f} %"
+        lines.append([data.label_names[k], f"{counts[k]:,}", share])
     return aligned(lines, right=(1, 2))
 
 
@@ -64,13 +63,7 @@ def _pairs(data: MultiLabelData, top: int) -> str:
     lift = both[a, b] * data.n_rows / (counts[a] * counts[b])
     order = np.lexsort((-both[a, b], -lift))[:top]
     lines = [["label", "label", "rows", "lift"]]
-    lines += [
-        [
-            data.label_names[a[k]],
-            data.label_names[b[k]],
-            f"{int(both[a[k], b[k]]):,}",
-            f"{lift[k]:.2f}",
-        ]
-        for k in order
-    ]
+    for k in order:
+        pair = [data.label_names[a[k]], data.label_names[b[k]]]
+        lines.append([*pair, f"{int(both[a[k], b[k]]):,}", f"{lift[k]:.2f}"])
     return aligned(lines, right=(2, 3))

@@ -7,7 +7,7 @@ that converts to one, also scipy sparse. For one row or one label, ``tp`` counts
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,17 +38,24 @@ def _matrix(values: Any, name: str) -> NDArray[Any]:
 def indicator(values: ArrayLike, name: str = "Y") -> Bools:
     """A 0/1 matrix (n, L), dense or scipy sparse, as booleans; other values are an error."""
     array = _matrix(values, name)
-    if array.dtype == np.bool_:
-        return array
-    ones = array == 1
-    wrong = ~(ones | (array == 0))
+    check_binary(array, name)
+    return array.astype(bool, copy=False)
+
+
+def check_binary(array: NDArray[Any], name: str, labels: Sequence[str] | None = None) -> None:
+    """Raise with the first row and label of a matrix (n, L) that is not 0 or 1."""
+    if array.dtype in (bool, np.uint8) and array.max(initial=0) <= 1:
+        return  # no copies of a large matrix
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{name} holds {array.dtype} values; expected only 0 and 1")
+    wrong = (array != 0) & (array != 1)
     if wrong.any():
         row, label = np.argwhere(wrong)[0]
+        called = "" if labels is None else f" ({labels[label]})"
         raise DataError(
-            f"{name} must hold only 0 and 1, but {name}[{row}, {label}] is {array[row, label]}; "
-            "cut probabilities with apply_threshold first"
+            f"{name} is not binary: row {row}, label {label}{called} is {array[row, label]}; "
+            "expected only 0 and 1 (apply_threshold cuts probabilities)"
         )
-    return ones
 
 
 def probabilities(values: ArrayLike, name: str = "proba") -> Floats:
@@ -69,9 +76,7 @@ def check_same_shape(first: NDArray[Any], second: NDArray[Any], names: str) -> N
 def f1_of_counts(tp: Counts, predicted: Counts, gold: Counts, *, empty: float) -> Floats:
     """F1 = 2 tp / (predicted + gold), elementwise; ``empty`` where the denominator is 0."""
     total = np.add(predicted, gold)
-    f1 = 2.0 * tp / np.maximum(total, 1)
-    f1[total == 0] = empty
-    return f1
+    return np.where(total == 0, empty, 2.0 * tp / np.maximum(total, 1))
 
 
 def _pair(Y: ArrayLike, P: ArrayLike) -> tuple[Bools, Bools]:
@@ -81,12 +86,8 @@ def _pair(Y: ArrayLike, P: ArrayLike) -> tuple[Bools, Bools]:
 
 
 def _counts(gold: Bools, predicted: Bools, axis: int) -> tuple[Counts, Counts, Counts]:
-    both = gold & predicted
-    return (
-        np.count_nonzero(both, axis=axis),
-        np.count_nonzero(predicted, axis=axis),
-        np.count_nonzero(gold, axis=axis),
-    )
+    tp, found, true = (np.count_nonzero(b, axis) for b in (gold & predicted, predicted, gold))
+    return tp, found, true
 
 
 def example_f1(Y: ArrayLike, P: ArrayLike, *, empty: Literal["one", "drop"] = "one") -> float:
@@ -112,8 +113,8 @@ def example_f1(Y: ArrayLike, P: ArrayLike, *, empty: Literal["one", "drop"] = "o
 
 def micro_f1(Y: ArrayLike, P: ArrayLike) -> float:
     """F1 of all n L decisions pooled, 2 Σ tp / Σ (predicted + gold); 0 if there is none."""
-    tp, predicted, gold = (c.sum(keepdims=True) for c in _counts(*_pair(Y, P), axis=1))
-    return float(f1_of_counts(tp, predicted, gold, empty=0.0)[0])
+    tp, predicted, gold = (c.sum() for c in _counts(*_pair(Y, P), axis=1))
+    return float(f1_of_counts(tp, predicted, gold, empty=0.0))
 
 
 def macro_f1(Y: ArrayLike, P: ArrayLike) -> float:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import assert_all_finite, validate_data
 
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel.dataset import MultiLabelData, check_real
+from lossnet.tasks.multilabel.metrics import check_binary
 
 #: What :meth:`Labels.to_json` gives: see :func:`lossnet.tasks.model_folder.check_form`.
 LABELS_FORM = (
@@ -181,14 +182,5 @@ def _two_classes(y: np.ndarray) -> np.ndarray:
 
 
 def _indicator(values: np.ndarray, names: list[str]) -> np.ndarray:
-    """``values`` as uint8, or an error that names the first row and label that is not 0 or 1."""
-    if values.dtype.kind not in "biuf":
-        raise DataError(f"Y holds {values.dtype} values; expected only 0 and 1")
-    wrong = ~((values == 0) | (values == 1))
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        raise DataError(
-            f"Y is not binary: row {row}, label {column} ({names[column]}) is "
-            f"{values[row, column]}; expected only 0 and 1"
-        )
+    check_binary(values, "Y", names)
     return values.astype(np.uint8)

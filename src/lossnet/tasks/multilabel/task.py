@@ -162,7 +162,7 @@ class MultiLabelTask(Task):
         chosen = copy.copy(model)
         chosen.threshold_ = _threshold(model, args)
         if (args.out or "").lower().endswith(".csv"):
-            emit(_csv_lines(chosen, data, args.proba), args.out)
+            emit([_csv(chosen, data, args.proba)], args.out)
         else:
             super().write(chosen, data, args)
 
@@ -177,19 +177,16 @@ class MultiLabelTask(Task):
             yield row
 
 
-def _csv_lines(model: Any, data: MultiLabelData, proba: bool) -> Iterator[str]:
+def _csv(model: Any, data: MultiLabelData, proba: bool) -> str:
     """A column of 0 and 1 for each label, then of probabilities, named as the reader wants them."""
     from lossnet.tasks.multilabel.formats.csv import PREFIX
 
-    head = ["row", *(f"{PREFIX}{name}" for name in model.label_names_)]
-    yield _csv_line(head + [f"probability:{name}" for name in model.label_names_ if proba])
+    names, text = model.label_names_, io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    head = ["row", *(f"{PREFIX}{name}" for name in names)]
+    writer.writerow(head + [f"probability:{name}" for name in names if proba])
     for row, (on, values) in enumerate(_predicted(model, data)):
-        yield _csv_line([row, *on, *(f"{value:.6g}" for value in values if proba)])
-
-
-def _csv_line(cells: list[Any]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
+        writer.writerow([row, *on, *(f"{value:.6g}" for value in values if proba)])
     return text.getvalue()
 
 

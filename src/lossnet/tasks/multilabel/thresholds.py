@@ -75,13 +75,13 @@ def tune_threshold(
     order = np.lexsort((-cuts, np.round(np.abs(cuts - 0.5), 12)))
 
     if chosen.name in CURVES and chosen == get_metric(chosen.name):
-        curve = CURVES[chosen.name](gold, values, cuts)
+        found = curve(chosen.name, gold, values, cuts)
     else:
-        curve = np.array([chosen(gold, values, cut) for cut in cuts])
-        if np.isnan(curve).any():
+        found = np.array([chosen(gold, values, cut) for cut in cuts])
+        if np.isnan(found).any():
             raise DataError(f"metric {chosen.name!r} is NaN on this data")
-    best = order[np.argmax(curve[order])]
-    shared, value = np.array(cuts[best]), float(curve[best])
+    best = order[np.argmax(found[order])]
+    shared, value = np.array(cuts[best]), float(found[best])
     if not per_label:
         return shared, value
 
@@ -146,31 +146,6 @@ def _reached(values: Floats, cuts: Floats) -> NDArray[np.intp]:
     return count
 
 
-def _example_f1_curve(gold: Bools, values: Floats, cuts: Floats) -> Floats:
-    tp, predicted = _counts_above(gold, values, cuts, axis=0)
-    return f1_of_counts(tp, predicted, np.count_nonzero(gold, axis=1), empty=1.0).mean(axis=1)
-
-
-def _micro_f1_curve(gold: Bools, values: Floats, cuts: Floats) -> Floats:
-    tp, predicted = (c.sum(axis=1) for c in _counts_above(gold, values, cuts, axis=1))
-    return f1_of_counts(tp, predicted, np.full(len(cuts), np.count_nonzero(gold)), empty=0.0)
-
-
-def _macro_f1_curve(gold: Bools, values: Floats, cuts: Floats) -> Floats:
-    return _label_curves(gold, values, cuts, accuracy=False).mean(axis=1)
-
-
-def _subset_accuracy_curve(gold: Bools, values: Floats, cuts: Floats) -> Floats:
-    tp, predicted = _counts_above(gold, values, cuts, axis=0)
-    true = np.count_nonzero(gold, axis=1)
-    return ((tp == true) & (predicted == true)).mean(axis=1)
-
-
-def _hamming_curve(gold: Bools, values: Floats, cuts: Floats) -> Floats:
-    tp, predicted = (c.sum(axis=1) for c in _counts_above(gold, values, cuts, axis=1))
-    return 1.0 - (predicted + np.count_nonzero(gold) - 2 * tp) / gold.size
-
-
 def _label_curves(gold: Bools, values: Floats, cuts: Floats, *, accuracy: bool) -> Floats:
     """F1 or accuracy of every label at every threshold, (m, L)."""
     tp, predicted = _counts_above(gold, values, cuts, axis=1)
@@ -180,14 +155,26 @@ def _label_curves(gold: Bools, values: Floats, cuts: Floats, *, accuracy: bool) 
     return f1_of_counts(tp, predicted, true, empty=0.0)
 
 
-CURVES: dict[str, Callable[[Bools, Floats, Floats], Floats]] = {
-    "example-f1": _example_f1_curve,
-    "micro-f1": _micro_f1_curve,
-    "macro-f1": _macro_f1_curve,
-    "subset-accuracy": _subset_accuracy_curve,
-    "hamming": _hamming_curve,
+#: Metrics that are known at every threshold of a grid from one pass over the data: whether to count
+#: by row (0) or by label (1), and the metric of tp, predicted and gold (..., n or L) and of n L.
+CURVES: dict[str, tuple[int, Callable[[Any, Any, Any, int], Floats]]] = {
+    "example-f1": (0, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=1.0).mean(-1)),
+    "micro-f1": (1, lambda tp, p, g, size: f1_of_counts(_sum(tp), _sum(p), _sum(g), empty=0.0)),
+    "macro-f1": (1, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=0.0).mean(-1)),
+    "subset-accuracy": (0, lambda tp, p, g, size: ((tp == g) & (p == g)).mean(-1)),
+    "hamming": (1, lambda tp, p, g, size: 1.0 - (_sum(p) + _sum(g) - 2 * _sum(tp)) / size),
 }
-"""Metrics that are known at every threshold of a grid from one pass over the data."""
+
+
+def _sum(counts: Counts) -> Counts:
+    return np.sum(counts, axis=-1)
+
+
+def curve(name: str, gold: Bools, values: Floats, cuts: Floats) -> Floats:
+    """A metric of :data:`CURVES` at every threshold."""
+    axis, metric = CURVES[name]
+    tp, predicted = _counts_above(gold, values, cuts, axis=axis)
+    return metric(tp, predicted, np.count_nonzero(gold, axis=1 - axis), gold.size)
 
 
 def check_threshold(setting: Any) -> None:

@@ -39,7 +39,7 @@ def test_dense_and_sparse(tmp_path) -> None:
         ({"X": X, "Y": Y, "Z": Y}, "unknown key 'Z'"),
         ({"X": X[:2], "Y": Y}, "X has 2 rows and Y has 3"),
         ({"X": np.full((3, 2), np.inf), "Y": Y}, "infinity"),
-        ({"X": X, "Y": Y - 1}, "other than 0 and 1"),
+        ({"X": X, "Y": Y - 1}, "expected only 0 and 1"),
         ({"X": X, "Y": Y, "label_names": ["a"]}, "1 label names for 3"),
         ({"X": X, "Y": Y, "label_names": np.array([1, "a", None], object)}, "not objects"),
         ({"Y": Y, "X_data": [1.0]}, "lacks X_indices, X_indptr, X_shape"),
