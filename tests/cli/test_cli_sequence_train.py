@@ -154,7 +154,8 @@ def test_other_mistakes_come_before_training(lossnet: Run, ner: Path, tmp_path: 
     assert "v.txt, line 2: 2 numbers after 'Rome'; expected 3" in message
     assert "did you mean 'global_energy'?" in one_line(lossnet(*train, "global_enrgy=both"))
     assert "write method.sharing" in one_line(lossnet(*train, "sharing=shared"))
-    assert "hidden must be an integer of at least 1, got [8]" in one_line(lossnet(*train, "hidden=[8]"))
+    message = one_line(lossnet(*train, "hidden=[8]"))
+    assert "hidden must be an integer of at least 1, got [8]" in message
     assert "metric" in one_line(lossnet(*train, "metric=example-f1"))
     assert not (tmp_path / "m").exists()
 

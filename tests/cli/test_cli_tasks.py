@@ -6,11 +6,16 @@ import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_helpers import SMALL_TAGGER, Result, one_line, write_csv, write_ner
 
+from lossnet.cli.parser import Parser, add_data, add_task_options, check_options
+from lossnet.errors import SettingError
+from lossnet.tasks.options import count_or_names
 from lossnet.tasks.registry import BUILT_IN, task_named, tasks
+from lossnet.tasks.task import Task
 
 Run = Callable[..., Result]
 
@@ -101,6 +106,28 @@ def test_options_of_the_other_task(
         lossnet("evaluate", model, trained_on, "--strict")
     )
     assert "--format" in one_line(lossnet("predict", model, trained_on, "--format", "text"))
+
+
+def test_an_option_that_belongs_to_several_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other(Task):
+        name = "other"
+
+        def add_options(self, group: Any, command: str) -> None:
+            group.add_argument("--labels", type=count_or_names)
+
+    others = [*tasks(), Other()]
+    monkeypatch.setattr("lossnet.cli.parser.tasks", lambda: others)
+    parser = Parser(prog="lossnet describe", description=None)
+    add_data(parser)
+    add_task_options(parser, "describe", choose=True)
+    args = parser.parse(["a.csv", "--labels", "2"])
+    assert args.labels == 2
+    for name in ("multilabel", "other"):
+        check_options(args, next(task for task in others if task.name == name), "a.csv")
+    with pytest.raises(
+        SettingError, match="--labels is an option for the task multilabel or other"
+    ):
+        check_options(args, task_named("sequence"), "a.csv")
 
 
 def test_a_model_of_no_task(lossnet: Run, tmp_path: Path, ner: Path) -> None:

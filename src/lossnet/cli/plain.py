@@ -29,25 +29,20 @@ def parse_yaml(text: str, where: str) -> Any:
     class Loader(yaml.SafeLoader):
         """Refuses what can make a small text a huge or an endless value."""
 
-        depth = 0
-
         def compose_node(self, parent: Any, index: Any) -> Any:
             event = self.peek_event()
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
                 raise DataError(f"{where}: anchors and aliases (&, *) are not supported")
             if getattr(event, "tag", None) is not None:
                 raise DataError(f"{where}: tags (!) are not supported")
-            if self.depth > _DEEPEST:
-                raise _too_deep(where)
-            self.depth += 1
-            node = super().compose_node(parent, index)
-            self.depth -= 1
-            return node
+            return super().compose_node(parent, index)
 
     try:
         return _checked(yaml.load(text, Loader), where)
     except DataError:
         raise
+    except RecursionError as error:
+        raise _too_deep(where) from error
     # Text that looks like a number or a date and is none raises errors of many kinds.
     except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise DataError(f"{where} is not valid YAML ({error})") from error

@@ -33,18 +33,15 @@ def training_parts(task: Task, args: argparse.Namespace) -> Parts[Any]:
     Data without parts of its own is divided 60/20/20, always the same way; where validation or
     test data is given, all of it is for training.
     """
-    given = {part: getattr(args, part, None) for part in ("validation", "test")}
+    others = [(part, getattr(args, part, None)) for part in ("validation", "test")]
+    given = {part: other for part, other in others if other is not None}
     read = task.read(args.data, args)
-    if any(given.values()):
-        parts = own_parts(read) or {"train": read[""]}
-    else:
-        parts = dict(as_parts(read, args.data).items())
-    if "train" not in parts:
-        raise DataError(f"{args.data} has no training part; it has {', '.join(sorted(parts))}")
+    if given and not own_parts(read):
+        read = {"train": read[""]}
+    parts = dict(as_parts(read, args.data).items())
     known = task.facts(parts["train"], args)
     for part, other in given.items():
-        if other is not None:
-            parts[part] = joined(task.read(other, args, known=known))
+        parts[part] = joined(task.read(other, args, known=known))
     if "test" in parts and not parts["test"].labelled:
         # The test part of a folder often holds what is to be predicted.
         parts["train"].notes.append(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,13 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check everything that can be checked, train, save, measure."""
     from lossnet.cli.folder import check_finished, check_unused, writable
-    from lossnet.cli.reading import training_parts
+    from lossnet.cli.reading import training_parts, unlabelled_rows
     from lossnet.cli.settings import resolve
     from lossnet.tasks.model_folder import CHECKPOINT, holds_model, locked
 
     task = task_of_data(args)
     settings = resolve(task, args, method=args.method, seed=args.seed)
-    say = (lambda *text: None) if args.quiet else print
+    say = (lambda *lines: None) if args.quiet else partial(print, sep="\n")
     out = Path(args.out)
     with writable(out), locked(out):
         check_unused(out, overwrite=args.overwrite, resume=args.resume)
@@ -69,10 +70,13 @@ def run(args: argparse.Namespace) -> int:
             check_finished(out, settings.estimator(), parts)
             say(f"{out} holds a finished run: nothing to resume")
             return 0
-        say(f"{parts.name}: {task.sizes(parts, args)}; {settings.method}, seed {settings.seed}")
-        for text in task.notes(parts, args):
-            say(f"note: {text}")
-        unlabelled = _unlabelled(settings, args, parts, say)
+        sizes = f"{parts.name}: {task.sizes(parts, args)}"
+        say(f"{sizes}; {settings.method}, seed {settings.seed}", *_notes(task.notes(parts, args)))
+        unlabelled = None
+        if args.unlabelled is not None:
+            unlabelled = unlabelled_rows(task, args, parts.train)
+            count = f"{args.unlabelled}: {len(unlabelled):,} unlabelled {task.unit}"
+            say(count, *_notes(unlabelled.notes))
         if args.overwrite:
             checkpoint.unlink(missing_ok=True)
         model = settings.estimator(verbose=0 if args.quiet else 1)
@@ -85,17 +89,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _unlabelled(settings: Settings, args: argparse.Namespace, parts: Parts[Any], say: Any) -> Any:
-    """The data that --unlabelled names, None where it is absent."""
-    from lossnet.cli.reading import unlabelled_rows
-
-    if args.unlabelled is None:
-        return None
-    data = unlabelled_rows(settings.task, args, parts.train)
-    say(f"{args.unlabelled}: {len(data):,} unlabelled {settings.task.unit}")
-    for text in data.notes:
-        say(f"note: {text}")
-    return data
+def _notes(texts: list[str]) -> list[str]:
+    return [f"note: {text}" for text in texts]
 
 
 def _fit(
