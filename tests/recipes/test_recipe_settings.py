@@ -49,12 +49,6 @@ def test_a_recipe_describes_itself_and_cites_its_paper(name) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_recipe_fits_on_a_page(name) -> None:
-    lines, _ = inspect.getsourcelines(METHODS[name])
-    assert len(lines) <= 40
-
-
-@pytest.mark.parametrize("name", METHODS)
 def test_every_parameter_is_named_typed_and_taken(name) -> None:
     signature = inspect.signature(METHODS[name])
     known = defaults(name)

@@ -16,7 +16,7 @@ from lossnet import ImageSegmenter, LearnedLoss, MultiLabelClassifier, SequenceT
 from lossnet.context import Batch, Context, Streams
 from lossnet.devices import generator_on
 from lossnet.proposals import Exact, Samples
-from lossnet.recipes import METHODS, build, methods_for
+from lossnet.recipes import METHODS, build, defaults, methods_for
 from lossnet.spaces import Binary
 from lossnet.training import Arrays, Checkpoint, resume, save_checkpoint
 
@@ -24,6 +24,15 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from pretend_device import DEVICE, MixedDevicesError, pretend_device
 
 SETTINGS: dict[str, Any] = {"max_epochs": 1, "random_state": 0, "batch_size": 8}
+#: Every operation passes through Python here: few steps and few candidates are enough.
+FEW: dict[str, Any] = {
+    "inference": {"steps": 1},
+    "predict_steps": 1,
+    "samples": 2,
+    "sampler": {"k": 2},
+    "candidates": {"k": 2},
+    "energy_steps": 1,
+}
 
 
 @pytest.fixture
@@ -67,8 +76,13 @@ def test_its_global_generator_is_not_the_cpus(device) -> None:
 # Methods and tasks -------------------------------------------------------------------------------
 
 
-def _extra(model: Any, unlabelled: Any) -> dict[str, Any]:
-    method = model._assembled()
+def _settings(name: str) -> dict[str, Any]:
+    few = {key: value for key, value in FEW.items() if key in defaults(name)}
+    return {"method": name, "method_params": few, "device": str(DEVICE), **SETTINGS}
+
+
+def _extra(name: str, unlabelled: Any) -> dict[str, Any]:
+    method = build(name)
     extra: dict[str, Any] = {"unlabelled": unlabelled} if "unlabelled rows" in method.needs else {}
     if "reward" in method.needs:
         extra["reward"] = lambda tokens, soft: soft[..., 0].mean(-1)
@@ -77,9 +91,9 @@ def _extra(model: Any, unlabelled: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", methods_for(MultiLabelClassifier.provides))
 def test_labels(name, device) -> None:
-    X, Y = rows(24)
-    model = MultiLabelClassifier(name, hidden=(8,), device=str(device), **SETTINGS)
-    model.fit(X, Y.astype(int), **_extra(model, X))
+    X, Y = rows(10)
+    model = MultiLabelClassifier(hidden=(8,), **_settings(name))
+    model.fit(X, Y.astype(int), **_extra(name, X))
     assert {p.device for net in model.nets_.values() for p in net.parameters()} == {DEVICE}
     assert np.isfinite(model.predict_proba(X)).all()
 
@@ -87,31 +101,27 @@ def test_labels(name, device) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_sentences(name, device) -> None:
     rng = np.random.default_rng(0)
-    words = [[f"w{n}" for n in rng.integers(9, size=size)] for size in rng.integers(2, 6, size=12)]
+    words = [[f"w{n}" for n in rng.integers(9, size=size)] for size in (1, 2, 3, 2, 1, 3)]
     tags = [["B-X" if word < "w4" else "O" for word in sentence] for sentence in words]
-    model = SequenceTagger(name, hidden=4, device=str(device), **SETTINGS)
-    model.fit(words, tags, **_extra(model, words))
+    model = SequenceTagger(hidden=4, **_settings(name))
+    model.fit(words, tags, **_extra(name, words))
     assert [len(found) for found in model.predict(words)] == [len(sentence) for sentence in words]
 
 
 @pytest.mark.parametrize("name", methods_for(ImageSegmenter.provides))
 def test_images(name, device) -> None:
     rng = np.random.default_rng(0)
-    images = rng.random((6, 8, 8, 3)).astype(np.float32)
+    images = rng.random((4, 8, 8, 3)).astype(np.float32)
     masks = (images[..., 0] > 0.5).astype(int)
-    model = ImageSegmenter(
-        name, width=4, crop=6, crops=1, average=2, device=str(device), **SETTINGS
-    )
-    model.fit(images, masks, **_extra(model, images))
+    model = ImageSegmenter(width=4, crop=6, crops=1, average=2, **_settings(name))
+    model.fit(images, masks, **_extra(name, images))
     assert model.predict(images).shape == masks.shape
 
 
 @pytest.mark.parametrize("refine", ["net", "samples", "random"])
 def test_refined_predictions(refine, device) -> None:
-    X, Y = rows(24)
-    model = MultiLabelClassifier(
-        "seal-nce", hidden=(8,), refine=refine, device=str(device), **SETTINGS
-    )
+    X, Y = rows(10)
+    model = MultiLabelClassifier(hidden=(8,), refine=refine, **_settings("seal-nce"))
     assert np.isfinite(model.fit(X, Y.astype(int)).predict_proba(X)).all()
 
 
@@ -140,10 +150,13 @@ def _on_cpu(trainer) -> dict[str, torch.Tensor]:
 def test_the_same_seed_gives_the_same_streams_on_either_device(device) -> None:
     """Rows in the same order, dropout and samples drawn by a generator of the same kind."""
     method = build("seal-nce")
-    here = make_trainer(method)
+    here = make_trainer(method, max_epochs=1)
     here.run()
     there = make_trainer(
-        method, nets=_moved(make_nets(method)), data=Arrays(*rows(), device=DEVICE)
+        method,
+        nets=_moved(make_nets(method)),
+        data=Arrays(*rows(), device=DEVICE),
+        max_epochs=1,
     )
     there.run()
     for key, value in _on_cpu(here).items():
@@ -159,13 +172,13 @@ def test_a_resumed_run_goes_on_with_the_devices_streams(device, tmp_path) -> Non
             method, nets=nets, data=Arrays(*rows(), device=DEVICE), max_epochs=epochs
         )
 
-    whole, part, rest = trainer(3), trainer(1), trainer(3)
-    whole.run()
+    complete, part, rest = trainer(2), trainer(1), trainer(2)
+    complete.run()
     part.run()
     save_checkpoint(tmp_path / "checkpoint", part, {})
     resume(tmp_path / "checkpoint", rest, {})
     rest.run()
-    assert same(_on_cpu(rest), _on_cpu(whole))
+    assert same(_on_cpu(rest), _on_cpu(complete))
 
 
 def test_a_run_can_go_on_on_another_device(device, tmp_path) -> None:
