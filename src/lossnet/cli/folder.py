@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lossnet.errors import DataError, SettingError
-from lossnet.files import write_text
+from lossnet.files import check_form, write_text
 from lossnet.tasks.model_folder import (
     CHECKPOINT,
     DATA,
-    check_form,
     entry_of,
     holds_model,
     read_config,

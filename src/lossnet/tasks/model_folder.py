@@ -21,7 +21,6 @@ from typing import Any
 import lossnet
 from lossnet.errors import DataError
 from lossnet.files import atomic_write, read_json, remove_leftovers, write_json
-from lossnet.files import check_form as check_form  # for the task folders
 
 CONFIG, CHECKPOINT = "config.json", "checkpoint.safetensors"
 DATA, METRICS = "data.json", "metrics.json"

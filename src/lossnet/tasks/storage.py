@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from lossnet.checks import describe, is_plain
 from lossnet.errors import DataError, LossnetError, SettingError, unknown
+from lossnet.files import check_form
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import (
     CONFIG,
@@ -22,7 +23,6 @@ from lossnet.tasks.model_folder import (
     LABELS,
     VOCABULARY,
     WEIGHTS,
-    check_form,
     entry_of,
     json_bytes,
     read_model,

@@ -58,7 +58,7 @@ class Task:
     outputs: tuple[str, ...] = (".jsonl",)
     #: Parameters of the estimator that a config file or ``--set`` cannot hold.
     not_in_files: frozenset[str] = frozenset()
-    #: The form of what :meth:`facts` gives, see :func:`lossnet.tasks.model_folder.check_form`.
+    #: The form of what :meth:`facts` gives, see :func:`lossnet.files.check_form`.
     facts_form: Mapping[str, Any] = {}
     #: How the columns of a comparison were measured, in words; may be empty.
     measured_how: str = ""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from torch import Tensor, nn
 
+from lossnet.files import check_form
 from lossnet.method import Method
 from lossnet.needs import LOCAL
 from lossnet.proposals import GBI, Proposal
@@ -29,7 +30,7 @@ from lossnet.tasks.image.pixels import (
     named_classes,
     pixel_defaults,
 )
-from lossnet.tasks.model_folder import CONFIG, LABELS, check_form
+from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import Standardiser
 from lossnet.training.predict import predict, predict_path

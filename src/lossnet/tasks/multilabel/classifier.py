@@ -15,11 +15,12 @@ from lossnet.checks import check_choice, check_factory, check_int, check_share, 
 from lossnet.context import Context
 from lossnet.energies import LabelEnergy
 from lossnet.errors import DataError, SettingError
+from lossnet.files import check_form
 from lossnet.method import Method
 from lossnet.nets import LabelMLP
 from lossnet.spaces import Binary, Space
 from lossnet.tasks.estimator import StructuredEstimator
-from lossnet.tasks.model_folder import CONFIG, LABELS, check_form
+from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.imputer import Imputer
 from lossnet.tasks.multilabel.metrics import apply_threshold, get_metric

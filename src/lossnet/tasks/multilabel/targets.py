@@ -14,7 +14,7 @@ from lossnet.errors import DataError
 from lossnet.tasks.multilabel.dataset import MultiLabelData, check_real
 from lossnet.tasks.multilabel.metrics import check_binary
 
-#: What :meth:`Labels.to_json` gives: see :func:`lossnet.tasks.model_folder.check_form`.
+#: What :meth:`Labels.to_json` gives: see :func:`lossnet.files.check_form`.
 LABELS_FORM = (
     {"names": [str], "named": bool},
     {"classes": ([str], [bool], [float]), "dtype": str},

@@ -18,6 +18,7 @@ from lossnet.context import Context, stream_seed
 from lossnet.data.vectors import Coverage, WordVectors, read_vectors
 from lossnet.energies import ChainEnergy, Energy, TotalEnergy
 from lossnet.errors import DataError, SettingError
+from lossnet.files import check_form
 from lossnet.method import Method
 from lossnet.needs import EXACT, REWARD
 from lossnet.nets import Tagger, TokenFeatures
@@ -25,7 +26,7 @@ from lossnet.plain_text import some
 from lossnet.proposals import GBI, Proposal
 from lossnet.spaces import Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
-from lossnet.tasks.model_folder import CONFIG, LABELS, VOCABULARY, check_form
+from lossnet.tasks.model_folder import CONFIG, LABELS, VOCABULARY
 from lossnet.tasks.sequence.batches import SentenceSource
 from lossnet.tasks.sequence.decoding import decoder, path_decoder
 from lossnet.tasks.sequence.inputs import Columns, scheme_of, sentences_of, sentences_to_tag

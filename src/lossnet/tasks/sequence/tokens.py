@@ -26,7 +26,7 @@ CASES = ("lower", "upper", "title", "mixed", "digits", "other")
 #: Longest word the character CNN reads to its end.
 _LONGEST = 30
 
-#: What :meth:`TokenCoder.to_json` gives: see :func:`lossnet.tasks.model_folder.check_form`.
+#: What :meth:`TokenCoder.to_json` gives: see :func:`lossnet.files.check_form`.
 VOCABULARY_FORM = {
     "words": [str],
     "lowercase": bool,
