@@ -83,7 +83,7 @@ def test_classes_are_a_number(metric) -> None:
     ("guess", "message"),
     [
         (np.zeros((1, 2, 3)), r"shape \(1, 2, 2\) and the predicted ones \(1, 2, 3\)"),
-        (np.full((1, 2, 2), 2), "predicted masks range from 2 to 2; expected integers .* classes=3"),
+        (np.full((1, 2, 2), 2), "masks range from 2 to 2; expected integers .* classes=3"),
         (np.full((1, 2, 2), 0.5), "range from 0.5 to 0.5; expected the number"),
         (np.full((1, 2, 2), -1), "range from -1 to -1; expected the number"),
         (np.full((1, 2, 2), np.nan), "range from nan to nan; expected the number"),
