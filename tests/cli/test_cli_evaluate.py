@@ -240,3 +240,16 @@ def test_predicts_a_folder_without_labels(lossnet: Run, model: Path, tmp_path: P
         write_csv(tmp_path / f"a-{part}.csv", rows=rows, with_labels=part == "train")
     assert len(lossnet("predict", model, tmp_path).out.splitlines()) == 8
     assert len(lossnet("predict", model, tmp_path, "--split", "test").out.splitlines()) == 3
+
+
+def test_a_model_of_two_classes(lossnet: Run, tmp_path: Path) -> None:
+    data = load(write_csv(tmp_path / "a.csv", labels=("y",)))
+    clf = MultiLabelClassifier("cross-entropy", hidden=(4,), max_epochs=1)
+    y = np.where(data.Y[:, 0] == 1, "yes", "no")
+    clf.fit(data.X, y).save(tmp_path / "model")
+    found = metrics_of(lossnet("evaluate", tmp_path / "model", tmp_path / "a.csv", "--json"))
+    clf.threshold_ = 0.5
+    assert found["at 0.5"]["hamming"] == pytest.approx(clf.score(data.X, y))
+    lines = lossnet("predict", tmp_path / "model", tmp_path / "a.csv", "--proba").out.splitlines()
+    proba = [json.loads(line)["probabilities"]["y"] for line in lines]
+    assert proba == pytest.approx(clf.predict_proba(data.X)[:, 1].tolist(), abs=2e-6)

@@ -118,21 +118,13 @@ class MultiLabelData:
 
     def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> Self:
         """The given rows (indices or a mask of booleans), in the order given."""
-        index = np.asarray(rows)
-        if index.dtype == bool:
-            if index.shape != (self.n_rows,):
-                raise DataError(
-                    f"{self.name}: a mask of shape {index.shape} cannot choose among "
-                    f"{self.n_rows} rows; give one boolean per row"
-                )
-            index = np.flatnonzero(index)
-        index = index.astype(np.int64).reshape(-1)
-        if index.size and (index.min() < -self.n_rows or index.max() >= self.n_rows):
-            worst = int(index.max() if index.max() >= self.n_rows else index.min())
+        index = np.asarray(rows).reshape(-1)
+        try:
+            index = np.arange(len(self))[index if index.dtype == bool else index.astype(np.int64)]
+        except IndexError as error:
             raise DataError(
-                f"{self.name}: row {worst} asked for, but there are only {self.n_rows} rows "
-                "(counted from 0)"
-            )
+                f"{self.name}: {error}; rows are counted from 0 to {len(self) - 1}"
+            ) from None
         return replace(self, X=self.X[index], Y=self.Y[index], notes=list(self.notes))
 
     def without_labels(self) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -57,8 +58,8 @@ class Labels:
             labels = cls(["y"], classes=_two_classes(values))
             return labels.encode(values), labels
         if names is not None:
-            if len(set(names)) < len(names):
-                twice = next(name for i, name in enumerate(names) if name in names[:i])
+            twice, count = Counter(names).most_common(1)[0]
+            if count > 1:
                 raise DataError(f"two columns of Y are called {twice!r}; give each its own name")
             labels = cls(names, named=True)
         else:
@@ -102,14 +103,15 @@ class Labels:
             raise DataError(
                 f"Y has shape {values.shape}; expected {len(self.names)} labels, as in training"
             )
-        if names is None or not self.named:
+        if names is None or not self.named or names == self.names:
             return values
-        if missing := [label for label in self.names if label not in names]:
+        place = {name: k for k, name in enumerate(names)}
+        if missing := [label for label in self.names if label not in place]:
             raise DataError(
                 f"Y has no column {missing[0]!r}, which Y had in training; its columns are "
                 f"{', '.join(names)}"
             )
-        return values[:, [names.index(label) for label in self.names]]
+        return values[:, [place[label] for label in self.names]]
 
     def to_json(self) -> Any:
         """The names, or after a 1-D y its classes, as JSON can hold them."""
@@ -129,10 +131,8 @@ class Labels:
 
     def decode(self, on: np.ndarray) -> np.ndarray:
         """Predictions in the form training labels had, from an ``(n, L)`` matrix of 0 and 1."""
-        if self.classes is None:
-            return on.astype(np.int64)
-        predicted: np.ndarray = self.classes[on[:, 0].astype(np.intp)]
-        return predicted
+        on = on.astype(np.int64)
+        return on if self.classes is None else self.classes[on[:, 0]]
 
 
 def _array(Y: Any) -> tuple[np.ndarray, list[str] | None]:

@@ -200,7 +200,7 @@ def _predicted(model: Any, data: MultiLabelData) -> Iterator[tuple[Any, Any]]:
 
 def _probabilities(model: Any, data: MultiLabelData) -> Any:
     """One column per label, also for a model that was trained on a 1-D y of two classes."""
-    return model.predict_proba(data)[:, -len(model.label_names_) :]
+    return model.predict_proba(data.X)[:, -len(model.label_names_) :]
 
 
 def _threshold(model: Any, args: argparse.Namespace | None) -> Any:
