@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from lossnet.plain_text import some
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.formats.coding import YES_NO
 from lossnet.tasks.multilabel.formats.encode import LabelColumns, encode
-from lossnet.tasks.multilabel.formats.readers import SVMLIGHT, read_files
+from lossnet.tasks.multilabel.formats.readers import EXTENSIONS, SVMLIGHT, read_files
 
 
 def read_matching(path: Path, known: Mapping[str, Any], *, labelled: bool) -> MultiLabelData:
@@ -35,7 +36,7 @@ def read_matching(path: Path, known: Mapping[str, Any], *, labelled: bool) -> Mu
 
         table = _as_trained(read_columns(path), _names(known))
         return _from_table(table, known, labelled=labelled, prefix=PREFIX)
-    if labelled or kind not in (".npz", ".arff", *SVMLIGHT):
+    if labelled or kind not in EXTENSIONS:
         # Label numbers of svmlight files need not be given; their count follows from the rows.
         numbers = all(name.isdecimal() for name in known["labels"])
         given = known.get("labels_given") and not numbers
@@ -44,11 +45,9 @@ def read_matching(path: Path, known: Mapping[str, Any], *, labelled: bool) -> Mu
         from lossnet.data.arff import read_table
 
         return _from_table(read_table(path), known, labelled=False)
-    if kind == ".npz":
-        from lossnet.tasks.multilabel.formats.npz import read_unlabelled
-    else:
-        from lossnet.tasks.multilabel.formats.svmlight import read_unlabelled
-    return read_unlabelled(path)
+    module = import_module(f"lossnet.tasks.multilabel.formats.{EXTENSIONS[kind]}")
+    found: MultiLabelData = module.read_unlabelled(path)
+    return found
 
 
 def _names(known: Mapping[str, Any]) -> Sequence[str]:
