@@ -18,11 +18,13 @@ from __future__ import annotations
 from typing import Literal
 
 from lossnet.contrasts import NCE, Margin, Ranking, Regression
+from lossnet.costs import get_cost
 from lossnet.gradients import Direct, Implicit
-from lossnet.method import Method, Optimiser
+from lossnet.method import Method, Optimiser, Update
+from lossnet.objectives import Compare
 from lossnet.parameters import Count, Weight
 from lossnet.proposals import NetOutput, RelaxedSamples
-from lossnet.recipes.parts import energy_update, task_update, together
+from lossnet.recipes.parts import task_update, together
 
 Path = Literal["all", "cost"]
 
@@ -45,11 +47,8 @@ def implicit_ssvm(
     """
     contrast = Margin(margin)
     task = task_update(task_optimiser, contrast, energy_weight, xent_weight, steps=task_steps)
-    rule = gradient.through(task.objective)
-    energy = energy_update(
-        energy_optimiser, contrast, NetOutput(), cost=cost, path=path, gradient=rule
-    )
-    return together("implicit-ssvm", task, energy)
+    loss = Compare(contrast, NetOutput(), get_cost(cost), path=path)
+    return _bilevel("implicit-ssvm", task, loss, gradient, energy_optimiser)
 
 
 def implicit_dvn(
@@ -70,11 +69,8 @@ def implicit_dvn(
     """
     contrast = Regression()
     task = task_update(task_optimiser, contrast, energy_weight, xent_weight, steps=task_steps)
-    rule = gradient.through(task.objective)
-    energy = energy_update(
-        energy_optimiser, contrast, NetOutput(), cost=cost, path=path, gradient=rule
-    )
-    return together("implicit-dvn", task, energy)
+    loss = Compare(contrast, NetOutput(), get_cost(cost), path=path)
+    return _bilevel("implicit-dvn", task, loss, gradient, energy_optimiser)
 
 
 def implicit_cd(
@@ -99,9 +95,8 @@ def implicit_cd(
     """
     contrast = Ranking(margin)
     task = task_update(task_optimiser, contrast, energy_weight, xent_weight, steps=task_steps)
-    rule = gradient.through(task.objective)
-    energy = energy_update(energy_optimiser, contrast, sampler, cost=cost, path=path, gradient=rule)
-    return together("implicit-cd", task, energy)
+    loss = Compare(contrast, sampler, get_cost(cost), path=path)
+    return _bilevel("implicit-cd", task, loss, gradient, energy_optimiser)
 
 
 def implicit_nce(
@@ -129,6 +124,13 @@ def implicit_nce(
     task = task_update(
         task_optimiser, contrast, energy_weight, xent_weight, entropy_weight, steps=task_steps
     )
+    loss = Compare(contrast, sampler, get_cost(cost), path=path)
+    return _bilevel("implicit-nce", task, loss, gradient, energy_optimiser)
+
+
+def _bilevel(
+    name: str, task: Update, loss: Compare, gradient: Implicit | Direct, optimiser: Optimiser
+) -> Method:
+    """The task-net on L_Aux, then the energy on L_Prim, whose candidates follow L_Aux."""
     rule = gradient.through(task.objective)
-    energy = energy_update(energy_optimiser, contrast, sampler, cost=cost, path=path, gradient=rule)
-    return together("implicit-nce", task, energy)
+    return together(name, task, Update("energy", loss, optimiser=optimiser, gradient=rule))

@@ -13,10 +13,8 @@ from dataclasses import replace
 
 from lossnet.contrasts.contrast import Contrast
 from lossnet.costs import Cost, get_cost
-from lossnet.gradients import Direct, GradientRule
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Compare, Compound, Judge, Part
-from lossnet.objectives.compare import Path
 from lossnet.proposals.net import NetOutput
 from lossnet.proposals.proposal import Proposal
 from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
@@ -65,14 +63,11 @@ def energy_update(
     *,
     cost: str | Cost = "f1",
     steps: int = 1,
-    path: Path = "all",
     local: bool = False,
-    gradient: GradientRule | None = None,
 ) -> Update:
-    """L_E: a contrast of the energies of a proposal's candidates, by default its own gradient."""
-    objective = Compare(contrast, proposal, get_cost(cost), path=path, local=local)
-    gradient = gradient or Direct()
-    return Update("energy", objective, steps=steps, optimiser=optimiser, gradient=gradient)
+    """L_E: a contrast of the energies of a proposal's candidates."""
+    objective = Compare(contrast, proposal, get_cost(cost), local=local)
+    return Update("energy", objective, steps=steps, optimiser=optimiser)
 
 
 def with_unlabelled(update: Update, objective: Compare | Judge, weight: float) -> Update:
@@ -82,8 +77,6 @@ def with_unlabelled(update: Update, objective: Compare | Judge, weight: float) -
     """
     if weight == 0:
         return update
-    own = update.objective
-    assert not isinstance(own, Compound)
-    labelled = Part(f"labelled/{update.name}", 1.0, own)
+    labelled = Part(f"labelled/{update.name}", 1.0, update.objective)
     unlabelled = Part(f"unlabelled/{update.name}", weight, objective, rows="unlabelled")
     return replace(update, objective=Compound((labelled, unlabelled)))
