@@ -4,7 +4,7 @@
 
 One-vs-rest logistic regression (C chosen on validation), 300 extremely randomised trees and 10
 nearest neighbours by cosine; real-valued features are standardised. Recorded in the results store
-beside the methods' runs.
+next to the methods' runs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def logistic(X: Any, Y: np.ndarray, C: float) -> Probabilities:
 
 
 def together(model: Any, X: Any, Y: np.ndarray) -> Probabilities:
-    """A scikit-learn classifier that takes the whole indicator matrix."""
+    """A scikit-learn classifier that takes the complete indicator matrix."""
     model.fit(X, Y)
 
     def probabilities(rows: Any) -> np.ndarray:

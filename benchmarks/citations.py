@@ -37,7 +37,7 @@ VECTORS = ROOT / "vectors" / "glove6b_50d_subset.npz"
 NAME = "cora_citations"
 LABELLED = (5, 10, 50)
 UNLABELLED = 1000
-#: AnyStyle's references that are longer are left out: few, and they make whole batches slow.
+#: AnyStyle's references that are longer are left out: few, and they slow down their batches.
 LONGEST = 80
 RULES = "rules alone"
 

@@ -1,6 +1,6 @@
 """The papers' figures on bibtex, official split: ``python benchmarks/figures.py --out figures``.
 
-ALEN beside DVN: F1 on test rows against the refinement step, and validation F1 against the
+ALEN compared with DVN: F1 on test rows against the refinement step, and validation F1 against the
 training epoch (paper 004, Figures 3 and 4); infnet-plus with 1, 5 and 50 inference steps an energy
 step: losses and gradient norms (paper 003, Figure 3), and how its two nets differ (Table 3).
 Fitted models are kept in the folder and not fitted again, so a run that was stopped goes on.
@@ -38,7 +38,7 @@ def fitted(out: Path, name: str, method: str, settings: dict[str, Any]) -> Multi
     return model
 
 
-def alen_beside_dvn(arguments: argparse.Namespace, out: Path) -> None:
+def alen_against_dvn(arguments: argparse.Namespace, out: Path) -> None:
     """Paper 004's Figures 3 and 4."""
     splits, _ = data(OFFICIAL)
     assert splits.test is not None
@@ -79,7 +79,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     if arguments.only != "infnet":
-        alen_beside_dvn(arguments, arguments.out)
+        alen_against_dvn(arguments, arguments.out)
     if arguments.only != "alen":
         inference_steps(arguments.out)
 

@@ -1,4 +1,4 @@
-"""LearnedLoss in a user's own loop beside MultiLabelClassifier, on bibtex.
+"""LearnedLoss in a user's own loop compared with MultiLabelClassifier, on bibtex.
 
     python benchmarks/learned_loss.py [--seeds 3]
 

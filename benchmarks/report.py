@@ -36,7 +36,7 @@ def printed(call: Callable[[argparse.Namespace], None], **arguments: object) -> 
 
 
 def summary() -> str:
-    """Cross-entropy beside seal-nce on every data set."""
+    """Cross-entropy compared with seal-nce on every data set."""
     lines = [
         "| data | cross-entropy, tuned | seal-nce, tuned | cross-entropy, 0.5 | seal-nce, 0.5 |",
         "|---|---|---|---|---|",
@@ -81,7 +81,7 @@ TAGS_AND_PIXELS: tuple[tuple[str, str, str, str, tuple[str, ...]], ...] = (
 
 
 def tags_and_pixels() -> str:
-    """Cross-entropy beside learned losses on tags and pixels."""
+    """Cross-entropy compared with learned losses on tags and pixels."""
     lines = ["| data | cross-entropy | learned loss |", "|---|---|---|"]
 
     def cell(name: str, method: str, metric: str, **labelled: int) -> str:
@@ -116,7 +116,7 @@ def speed() -> str:
 
 
 def own_loop() -> str:
-    """LearnedLoss in a user's loop beside the estimator."""
+    """LearnedLoss in a user's loop compared with the estimator."""
     lines = ["| bibtex | n | F1 tuned | F1 at 0.5 |", "|---|---|---|---|"]
     for way in ("LearnedLoss", "MultiLabelClassifier"):
         runs = find(ROOT / "results", data="bibtex-own-loop", method=way)

@@ -85,12 +85,12 @@ def rates(repeats: int) -> tuple[dict[str, float], str]:
         f"decode, {name}": len(test) / seconds
         for name, seconds in measure(decoding(model, test), repeats, pick=min).items()
     }
-    whole = dict(
+    complete = dict(
         zip(DECODERS, (lambda m=m: m.predict(test) for m in (model, field, descent)), strict=True)
     )
     found |= {
         f"end to end, {name}": len(test) / seconds
-        for name, seconds in measure(whole, repeats, pick=min).items()
+        for name, seconds in measure(complete, repeats, pick=min).items()
     }
     epochs: dict[str, list[float]] = {sharing: [] for sharing in SHARING}
     for _ in range(max(repeats // 2, 1)):

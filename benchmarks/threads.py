@@ -55,7 +55,7 @@ def fit(net: str, choice: str) -> float:
 
 @contextmanager
 def busy(loops: int) -> Iterator[None]:
-    """So many endless loops beside what runs inside."""
+    """Endless loops that load the machine while the block runs."""
     command = [sys.executable, "-c", "while True: pass"]
     running = [subprocess.Popen(command) for _ in range(loops)]
     try:

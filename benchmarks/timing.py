@@ -1,4 +1,4 @@
-"""Timing of jobs beside each other."""
+"""Timing of jobs in turn."""
 
 from __future__ import annotations
 
