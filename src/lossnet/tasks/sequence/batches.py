@@ -16,7 +16,7 @@ from lossnet.training.source import random_order
 
 #: Batches are cut from so many batches' worth of sentences at a time, sorted by length.
 _POOL = 20
-#: Most tokens of a batch of several sentences, padding counted: a batch beside a very long sentence
+#: Most tokens of a batch of several sentences, padding counted: a batch with a very long sentence
 #: is cut, so that memory stays within bounds.
 _TOKENS = 1 << 15
 

@@ -13,26 +13,26 @@ from lossnet.tasks.sequence.sentences import SequenceData
 from lossnet.tasks.sequence.tags import detect_scheme, has_spans, spans
 
 
-def describe(whole: SequenceData, by_name: Mapping[str, SequenceData], *, top: int) -> str:
+def describe(data: SequenceData, by_name: Mapping[str, SequenceData], *, top: int) -> str:
     """The description of a data set: all its sentences, and its parts where it has any."""
     parts = list(by_name.items())
-    scheme, broken = _scheme(whole)
+    scheme, broken = _scheme(data)
     lines = [
-        ["sentences", _with_parts(len(whole), [(name, len(p)) for name, p in parts])],
-        ["tokens", _with_parts(whole.n_tokens, [(name, p.n_tokens) for name, p in parts])],
-        ["tokens a sentence", _quantiles([len(tokens) for tokens in whole.tokens])],
-        ["words", f"{len({word for tokens in whole.tokens for word in tokens}):,} distinct"],
+        ["sentences", _with_parts(len(data), [(name, len(p)) for name, p in parts])],
+        ["tokens", _with_parts(data.n_tokens, [(name, p.n_tokens) for name, p in parts])],
+        ["tokens per sentence", _quantiles([len(tokens) for tokens in data.tokens])],
+        ["words", f"{len({word for tokens in data.tokens for word in tokens}):,} distinct"],
         *_unseen(parts),
-        ["tags", f"{len(whole.tag_names):,}, {scheme}"],
-        *([["other columns", ", ".join(whole.columns)]] if whole.columns else []),
-        *([["documents", f"{len(set(whole.documents)):,}"]] if whole.documents else []),
-        ["checksum", whole.checksum()[:16]],
+        ["tags", f"{len(data.tag_names):,}, {scheme}"],
+        *([["other columns", ", ".join(data.columns)]] if data.columns else []),
+        *([["documents", f"{len(set(data.documents)):,}"]] if data.documents else []),
+        ["checksum", data.checksum()[:16]],
     ]
-    notes = [f"note: {note}" for note in [*whole.notes, *broken]]
-    blocks = ["\n".join([whole.name, aligned(lines), *notes])]
-    if has_spans(whole.tag_names):
-        blocks.append(f"spans\n{_spans(whole, parts)}")
-    blocks.append(f"commonest tags\n{_tags(whole, top)}")
+    notes = [f"note: {note}" for note in [*data.notes, *broken]]
+    blocks = ["\n".join([data.name, aligned(lines), *notes])]
+    if has_spans(data.tag_names):
+        blocks.append(f"spans\n{_spans(data, parts)}")
+    blocks.append(f"commonest tags\n{_tags(data, top)}")
     return "\n\n".join(blocks)
 
 
@@ -46,8 +46,8 @@ def _scheme(data: SequenceData) -> tuple[str, list[str]]:
 
 
 def _with_parts(total: int, parts: list[tuple[str, int]]) -> str:
-    told = ", ".join(f"{count:,} {name}" for name, count in parts)
-    return f"{total:,} ({told})" if told else f"{total:,}"
+    counts = ", ".join(f"{count:,} {name}" for name, count in parts)
+    return f"{total:,} ({counts})" if counts else f"{total:,}"
 
 
 def _quantiles(lengths: list[int]) -> str:
@@ -62,13 +62,13 @@ def _unseen(parts: list[tuple[str, SequenceData]]) -> list[list[str]]:
         return []
     seen = {word for tokens in parts[0][1].tokens for word in tokens}
     lower = {word.lower() for word in seen}
-    told = []
+    shares = []
     for name, data in parts[1:]:
         words = [word for tokens in data.tokens for word in tokens]
         new = sum(word not in seen for word in words) / len(words)
         even = sum(word not in seen and word.lower() not in lower for word in words) / len(words)
-        told.append(f"{100 * new:.1f} % of {name} tokens ({100 * even:.1f} % in any case)")
-    return [["not in training", ", ".join(told)]]
+        shares.append(f"{100 * new:.1f} % of {name} tokens ({100 * even:.1f} % in any case)")
+    return [["not in training", ", ".join(shares)]]
 
 
 def _tags(data: SequenceData, top: int) -> str:
@@ -91,7 +91,7 @@ def _spans(data: SequenceData, parts: list[tuple[str, SequenceData]]) -> str:
     tokens: Counter[str] = Counter()
     for span in found[0]:
         tokens[span.type] += span.end - span.start
-    lines = [["type", "spans", *(name for name, _ in parts), "tokens a span"]]
+    lines = [["type", "spans", *(name for name, _ in parts), "tokens per span"]]
     for kind, count in sorted(counts[0].items(), key=lambda item: (-item[1], item[0])):
         own = [f"{side[kind]:,}" for side in counts]
         lines.append([kind or "(none)", *own, f"{tokens[kind] / count:.2f}"])

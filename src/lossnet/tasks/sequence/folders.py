@@ -19,13 +19,13 @@ from lossnet.tasks.sequence.sentences import SequenceData, check_columns
 SEQUENCE_EXTENSIONS = frozenset({".conll", ".conllu", ".bio", ".iob", ".iob2", ".bioes", ".xml"})
 #: Endings of files that hold rows of numbers, which no CoNLL file has.
 _TABLES = frozenset({".arff", ".npz", ".svm", ".svmlight", ".libsvm"})
-#: Bytes of a file that are looked at to tell what it is, and a feature of an svmlight file.
+#: Bytes of a file that decide what it is, and a feature of an svmlight file.
 _SNIFFED, _VALUE = 2**16, re.compile(r"\d+:[-+.\d]")
 _XML = re.compile(r"\s*(?:<\?xml\b|<([A-Za-z][\w-]*)>.*</\1>\s*\Z)", re.DOTALL)
 
 
 def holds_sequences(path: str | Path) -> bool:
-    """Whether the name of a file, or of a file in a folder, tells that it holds sentences.
+    """Whether the name of a file, or of a file in a folder, says that it holds sentences.
 
     ``a.conll``, ``a.conllu``, ``a.bio``, ``a.iob``, ``a.xml``, and files whose names end with
     their part, such as ``oct27.train``; a folder where it has such a file for training.
@@ -195,6 +195,6 @@ def part_files(folder: Path) -> dict[str, Path]:
 
 
 def _part_of(path: Path) -> str | None:
-    """The part that a file's name tells: the last word that names one."""
+    """The part that a file's name says: the last word that names one."""
     words = [word for word in re.split("[-._]", path.name.lower()) if word in PART_WORDS]
     return PART_WORDS[words[-1]] if words and path.name[0] != "." else None

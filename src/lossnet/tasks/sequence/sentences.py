@@ -24,7 +24,7 @@ Words = list[list[str]]
 class SequenceData:
     """Sentences, the tag of each token, and what else is known of it.
 
-    Every list has one list a sentence, and that one string a token. Empty sentences, empty
+    Every list has one list per sentence, and that one string per token. Empty sentences, empty
     strings and lists of unequal lengths are a :class:`DataError`.
 
     Args:
@@ -54,9 +54,9 @@ class SequenceData:
             raise DataError(f"{self.name} holds no sentences; give at least one")
         put(self, "tokens", tokens)
         if self.tags is not None:
-            put(self, "tags", _beside(self.tags, tokens, "tags", self.name))
+            put(self, "tags", _aligned(self.tags, tokens, "tags", self.name))
         columns = {
-            str(key): _beside(column, tokens, f"column {key!r}", self.name)
+            str(key): _aligned(column, tokens, f"column {key!r}", self.name)
             for key, column in self.columns.items()
         }
         put(self, "columns", columns)
@@ -202,15 +202,15 @@ def _words(given: Any, what: str, name: str) -> Words:
     return words
 
 
-def _beside(given: Any, tokens: Words, what: str, name: str) -> Words:
+def _aligned(given: Any, tokens: Words, what: str, name: str) -> Words:
     words = _words(given, what, name)
     if len(words) != len(tokens):
         raise DataError(f"{name}: {len(tokens)} sentences of tokens and {len(words)} of {what}")
-    for k, (sentence, beside) in enumerate(zip(tokens, words, strict=True)):
-        if len(sentence) != len(beside):
+    for k, (sentence, row) in enumerate(zip(tokens, words, strict=True)):
+        if len(sentence) != len(row):
             raise DataError(
                 f"{name}: sentence {k} (counted from 0) has {len(sentence)} tokens and "
-                f"{len(beside)} in {what}; give one for each token"
+                f"{len(row)} in {what}; give one for each token"
             )
     return words
 

@@ -48,7 +48,7 @@ def spans(tags: Sequence[str], scheme: str | None = None, *, strict: bool = Fals
     """The spans of one sentence, from left to right.
 
     Args:
-        tags: one a token.
+        tags: one per token.
         scheme: one of ``SCHEMES``, whose prefixes are then the only ones allowed, or
             ``"plain"``; None for any tags with prefixes.
         strict: leave out every span that breaks the scheme's rules, as seqeval's strict mode
@@ -97,7 +97,7 @@ def to_scheme(tags: Sequence[str], scheme: str, source: str | None = None) -> li
     """The same spans of one sentence in another scheme.
 
     Args:
-        tags: one a token.
+        tags: one per token.
         scheme: one of ``SCHEMES``.
         source: what the tags are in; ``"plain"`` must be said, the others need not.
 
@@ -146,7 +146,7 @@ def detect_scheme(sentences: Iterable[Sequence[str]]) -> str:
 
 
 def span_scheme(tags: Iterable[str], scheme: str) -> str | None:
-    """What :func:`spans` must be told of tags that :func:`detect_scheme` found a scheme for.
+    """The scheme that :func:`spans` needs for tags that :func:`detect_scheme` found a scheme for.
 
     ``"plain"`` for plain tags; None for others, which it reads with whatever prefixes they have.
     Tags with and without prefixes side by side mark no spans: a :class:`DataError`.

@@ -210,26 +210,22 @@ class TokenCoder:
 
 def collate(coded: Sequence[Coded], device: str | torch.device = "cpu") -> Tokens:
     """Sentences padded on the right to the longest of them."""
-    time = max(len(sentence) for sentence in coded)
-    mask = np.zeros((len(coded), time), dtype=bool)
-    words = np.zeros((len(coded), time), dtype=np.int64)
-    columns = {name: np.zeros_like(words) for name in coded[0].columns}
-    width = max((s.chars.shape[1] for s in coded if s.chars is not None), default=0)
-    chars = np.zeros((len(coded), time, width), dtype=np.int64)
-    for row, sentence in enumerate(coded):
-        mask[row, : len(sentence)] = True
-        words[row, : len(sentence)] = sentence.words
-        for name, values in sentence.columns.items():
-            columns[name][row, : len(sentence)] = values
-        if sentence.chars is not None:
-            chars[row, : len(sentence), : sentence.chars.shape[1]] = sentence.chars
-    tensors = {name: torch.as_tensor(values, device=device) for name, values in columns.items()}
+    chars = [sentence.chars for sentence in coded if sentence.chars is not None]
     return Tokens(
-        torch.as_tensor(words, device=device),
-        torch.as_tensor(mask, device=device),
-        torch.as_tensor(chars, device=device) if width else None,
-        tensors,
+        _padded([sentence.words for sentence in coded], device),
+        _padded([np.ones(len(sentence), dtype=bool) for sentence in coded], device),
+        _padded(chars, device) if chars else None,
+        {name: _padded([s.columns[name] for s in coded], device) for name in coded[0].columns},
     )
+
+
+def _padded(arrays: Sequence[np.ndarray], device: str | torch.device) -> Tensor:
+    """Arrays one after another, zeros behind each up to the largest shape."""
+    shape = np.max([array.shape for array in arrays], axis=0)
+    together = np.zeros((len(arrays), *shape), dtype=arrays[0].dtype)
+    for row, array in enumerate(arrays):
+        together[(row, *map(slice, array.shape))] = array
+    return torch.as_tensor(together, device=device)
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:
