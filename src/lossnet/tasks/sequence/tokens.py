@@ -224,7 +224,7 @@ def _padded(arrays: Sequence[np.ndarray], device: str | torch.device) -> Tensor:
     shape = np.max([array.shape for array in arrays], axis=0)
     together = np.zeros((len(arrays), *shape), dtype=arrays[0].dtype)
     for row, array in enumerate(arrays):
-        together[(row, *map(slice, array.shape))] = array
+        together[row][tuple(map(slice, array.shape))] = array
     return torch.as_tensor(together, device=device)
 
 
