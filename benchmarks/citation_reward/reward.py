@@ -52,9 +52,7 @@ class CitationReward:
         padded = F.pad(padded, (0, 0, 0, soft.shape[1] - padded.shape[1]))
         votes, together = padded[..., :-1], padded[..., -1]
         agree = (soft[:, 1:] * soft[:, :-1]).sum(-1)
-        agreed = (votes * soft).sum((1, 2)) + self.continuity * (together[:, 1:] * agree).sum(
-            1
-        )
+        agreed = (votes * soft).sum((1, 2)) + self.continuity * (together[:, 1:] * agree).sum(1)
         most = votes.amax(2).sum(1) + self.continuity * together.sum(1)
         return agreed / most.clamp_min(1e-9)
 
