@@ -199,7 +199,7 @@ def test_the_sum_is_weighted() -> None:
     torch.testing.assert_close(total(total.encode(x), y, x.mask), expected)
     with pytest.raises(SettingError, match="one value per energy, got 3 for 2"):
         TotalEnergy([parts["chain"], parts["forward"]], [1.0, 1.0, 1.0])
-    with pytest.raises(SettingError, match="no energy given"):
+    with pytest.raises(SettingError, match="at least one energy, got none"):
         TotalEnergy([])
 
 

@@ -108,7 +108,7 @@ def test_log_q_and_rewards_are_of_whole_outputs() -> None:
 def test_an_energy_without_positions_is_named() -> None:
     at = context(False)
     at.nets["energy"] = Fixed(torch.zeros(2))
-    with pytest.raises(SettingError, match=r"'energy' is a Fixed.*score-map"):
+    with pytest.raises(SettingError, match=r"such as ScoreMap.*'energy' is a Fixed"):
         Compare(Regression(), NetOutput(), local=True)(at)
 
 
