@@ -110,9 +110,15 @@ class TaskEstimator(Fitted):
         """A new net of the fitted sizes, one that is not derived from another."""
         raise NotImplementedError
 
-    def _outputs(self, by: Proposal, data: Any, *, validating: bool = False) -> Any:
-        """What the nets give for every row, by a proposal: relaxed outputs ``(n, *S)``."""
-        nets, source = self._precise(by, data, validating=validating)
+    def _outputs(self, by: Proposal, data: Any, *, source: Any = None) -> Any:
+        """What the nets give for every row, by a proposal: relaxed outputs ``(n, *S)``.
+
+        Early stopping passes the ``source`` of its data, made once, and asks for no more than
+        single precision.
+        """
+        nets: Mapping[str, nn.Module] = self.nets_
+        if source is None:
+            nets, source = self._precise(by, data)
         # Every batch costs the repacking of the weights; inference holds many arrays per batch.
         rows = 2048 if isinstance(by, NetOutput) else 512
         outputs = predict(by, nets, self._output()[1], source, batch_size=rows)
@@ -123,9 +129,7 @@ class TaskEstimator(Fitted):
         nets, source = self._precise(descent, data)
         return predict_path(descent, nets, self._output()[1], source).float().cpu().numpy()
 
-    def _precise(
-        self, by: Proposal, data: Any, *, validating: bool = False
-    ) -> tuple[Mapping[str, nn.Module], Any]:
+    def _precise(self, by: Proposal, data: Any) -> tuple[Mapping[str, nn.Module], Any]:
         """Nets and batches for a proposal; of arrays in double precision for a descent.
 
         How a product is rounded depends on the size of its batch, and Adam's steps go a full
@@ -134,7 +138,7 @@ class TaskEstimator(Fitted):
         """
         source = self._source(data)
         own = any(map(self._own_factory, ("task", "energy")))
-        if validating or own or not isinstance(by, GBI) or not isinstance(source, Arrays):
+        if own or not isinstance(by, GBI) or not isinstance(source, Arrays):
             return self.nets_, source
         nets = copy.deepcopy(dict(self.nets_))
         return {name: net.double() for name, net in nets.items()}, source.double()

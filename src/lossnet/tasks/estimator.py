@@ -93,6 +93,8 @@ class StructuredEstimator(TaskEstimator):
             self._learn(data, validation, spare, seed)
             self.nets_ = self._build_nets(method.nets, seed)
             train = self._source(data, training=True)
+            held = None if validation is None else self._source(validation)
+            extra = None if spare is None else self._source(spare, training=True, reward=reward)
             self._try_nets(train)
             prepared, nets = self._prepared()
             trainer = Trainer(
@@ -100,11 +102,9 @@ class StructuredEstimator(TaskEstimator):
                 nets,
                 self._output()[1],
                 train,
-                score=None if validation is None else partial(self._validated, validation),
-                validation=None if validation is None else self._source(validation),
-                unlabelled=None
-                if spare is None
-                else self._source(spare, training=True, reward=reward),
+                score=None if validation is None else partial(self._validated, validation, held),
+                validation=held,
+                unlabelled=extra,
                 batch_size=self.batch_size,
                 max_epochs=self.max_epochs,
                 patience=self.patience,
@@ -152,8 +152,8 @@ class StructuredEstimator(TaskEstimator):
             prefix = "" if "validation_data" in str(error) else "validation_data: "
             raise DataError(f"{prefix}{error}") from error
 
-    def _validated(self, data: Any, by: Proposal) -> float:
-        return self._measure(data, self._outputs(by, data, validating=True))
+    def _validated(self, data: Any, source: Any, by: Proposal) -> float:
+        return self._measure(data, self._outputs(by, data, source=source))
 
     def _seed(self) -> int:
         """The seed of a fit: the ``random_state`` itself, or a number drawn from it."""

@@ -182,7 +182,7 @@ class ImageSegmenter(StructuredEstimator):
             return RandomCrops(images, targets, crop=self.crop_, flip=self.flip, times=self.crops)
         return FixedCrops(images, targets, crop=self.crop_, side=1)
 
-    def _outputs(self, by: Proposal, data: ImageData, *, validating: bool = False) -> np.ndarray:
+    def _outputs(self, by: Proposal, data: ImageData, *, source: Any = None) -> np.ndarray:
         return self._averaged(predict, by, data)
 
     def _path(self, descent: GBI, data: ImageData) -> np.ndarray:

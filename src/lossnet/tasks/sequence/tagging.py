@@ -234,10 +234,12 @@ class TaggingEstimator(StructuredEstimator):
 
     # Outputs ---------------------------------------------------------------------------------
 
-    def _each(self, function: Callable[[Context], Tensor], data: SequenceData) -> list[np.ndarray]:
+    def _each(
+        self, function: Callable[[Context], Tensor], data: SequenceData, source: Any = None
+    ) -> list[np.ndarray]:
         """``function``, which gives ``(B, T, ...)``, of every sentence, without padding."""
         found = [np.empty(0)] * len(data)
-        source = self._source(data)
+        source = source or self._source(data)
         for rows, y in each_batch(function, self.nets_, Categorical(), source, batch_size=256):
             assert isinstance(rows, Tensor)
             for row, values in zip(rows.tolist(), y.cpu().numpy(), strict=True):
@@ -247,9 +249,9 @@ class TaggingEstimator(StructuredEstimator):
     def _rules(self) -> TagRules | None:
         return tag_rules(self.tags_, self.scheme_) if self.follow_scheme else None
 
-    def _outputs(self, by: Proposal, data: SequenceData, *, validating: bool = False) -> Any:
+    def _outputs(self, by: Proposal, data: SequenceData, *, source: Any = None) -> Any:
         """The number of every token's tag."""
-        return self._each(decoder(best_output(by, self.nets_), self._rules()), data)
+        return self._each(decoder(best_output(by, self.nets_), self._rules()), data, source)
 
     def _path(self, descent: GBI, data: SequenceData) -> Any:
         found = self._each(path_decoder(path_output(descent), self._rules()), data)
