@@ -24,14 +24,11 @@ MetricFunction = Callable[[Any, Any], float]
 
 def _matrix(values: Any, name: str) -> NDArray[Any]:
     """``values`` (array, nested list, tensor, scipy sparse matrix) as a dense (n, L) array."""
-    dense = values.toarray() if hasattr(values, "toarray") else values
-    array = np.asarray(dense)
-    if array.ndim != 2 or array.shape[0] == 0 or array.shape[1] == 0:
-        raise DataError(
-            f"{name} has shape {array.shape}: expected (rows, labels) with at least one of each"
-        )
+    array = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+    if array.ndim != 2 or 0 in array.shape:
+        raise DataError(f"{name} has shape {array.shape}; expected (rows, labels), none of them 0")
     if array.dtype.kind not in "biuf":
-        raise DataError(f"{name} has dtype {array.dtype}: expected booleans or numbers")
+        raise DataError(f"{name} has dtype {array.dtype}; expected booleans or numbers")
     return array
 
 
@@ -67,10 +64,13 @@ def probabilities(values: ArrayLike, name: str = "proba") -> Floats:
     return array
 
 
-def check_same_shape(first: NDArray[Any], second: NDArray[Any], names: str) -> None:
-    """Raise :class:`DataError` unless the two arrays have one shape."""
-    if first.shape != second.shape:
-        raise DataError(f"{names} have shapes {first.shape} and {second.shape}: expected the same")
+def gold_and(Y: ArrayLike, other: ArrayLike, name: Literal["P", "proba"]) -> tuple[Bools, Any]:
+    """Gold labels, and predicted ones or probabilities; they must have one shape."""
+    gold, second = indicator(Y), (indicator if name == "P" else probabilities)(other, name)
+    if gold.shape != second.shape:
+        shapes = f"shapes {gold.shape} and {second.shape}"
+        raise DataError(f"Y and {name} have {shapes}: expected the same")
+    return gold, second
 
 
 def f1_of_counts(tp: Counts, predicted: Counts, gold: Counts, *, empty: float) -> Floats:
@@ -79,15 +79,26 @@ def f1_of_counts(tp: Counts, predicted: Counts, gold: Counts, *, empty: float) -
     return np.where(total == 0, empty, 2.0 * tp / np.maximum(total, 1))
 
 
-def _pair(Y: ArrayLike, P: ArrayLike) -> tuple[Bools, Bools]:
-    gold, predicted = indicator(Y, "Y"), indicator(P, "P")
-    check_same_shape(gold, predicted, "Y and P")
-    return gold, predicted
+def _sum(counts: Counts) -> Counts:
+    return np.sum(counts, axis=-1)
 
 
-def _counts(gold: Bools, predicted: Bools, axis: int) -> tuple[Counts, Counts, Counts]:
-    tp, found, true = (np.count_nonzero(b, axis) for b in (gold & predicted, predicted, gold))
-    return tp, found, true
+#: Metrics of counts: whether to count by row (0) or by label (1), and the metric of tp, predicted
+#: and gold (..., n or L) and of n L. So they are known at every threshold from one pass.
+COUNTED: dict[str, tuple[int, Callable[[Any, Any, Any, int], Floats]]] = {
+    "example-f1": (0, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=1.0).mean(-1)),
+    "micro-f1": (1, lambda tp, p, g, size: f1_of_counts(_sum(tp), _sum(p), _sum(g), empty=0.0)),
+    "macro-f1": (1, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=0.0).mean(-1)),
+    "subset-accuracy": (0, lambda tp, p, g, size: ((tp == g) & (p == g)).mean(-1)),
+    "hamming": (1, lambda tp, p, g, size: 1.0 - (_sum(p) + _sum(g) - 2 * _sum(tp)) / size),
+}
+
+
+def _counted(name: str, Y: ArrayLike, P: ArrayLike) -> float:
+    gold, found = gold_and(Y, P, "P")
+    axis, metric = COUNTED[name]
+    counts = (np.count_nonzero(on, axis=1 - axis) for on in (gold & found, found, gold))
+    return float(metric(*counts, gold.size))
 
 
 def example_f1(Y: ArrayLike, P: ArrayLike, *, empty: Literal["one", "drop"] = "one") -> float:
@@ -102,19 +113,18 @@ def example_f1(Y: ArrayLike, P: ArrayLike, *, empty: Literal["one", "drop"] = "o
     """
     if empty not in ("one", "drop"):
         raise SettingError(f"empty={empty!r}: expected 'one' or 'drop'")
-    gold, predicted = _pair(Y, P)
     if empty == "drop":
+        gold, predicted = gold_and(Y, P, "P")
         rows = gold.any(axis=1)
         if not rows.any():
             return float("nan")
-        gold, predicted = gold[rows], predicted[rows]
-    return float(f1_of_counts(*_counts(gold, predicted, axis=1), empty=1.0).mean())
+        Y, P = gold[rows], predicted[rows]
+    return _counted("example-f1", Y, P)
 
 
 def micro_f1(Y: ArrayLike, P: ArrayLike) -> float:
     """F1 of all n L decisions pooled, 2 Σ tp / Σ (predicted + gold); 0 if there is none."""
-    tp, predicted, gold = (c.sum() for c in _counts(*_pair(Y, P), axis=1))
-    return float(f1_of_counts(tp, predicted, gold, empty=0.0))
+    return _counted("micro-f1", Y, P)
 
 
 def macro_f1(Y: ArrayLike, P: ArrayLike) -> float:
@@ -122,18 +132,17 @@ def macro_f1(Y: ArrayLike, P: ArrayLike) -> float:
 
     The same as scikit-learn's ``f1_score(average="macro", zero_division=0)``.
     """
-    return float(f1_of_counts(*_counts(*_pair(Y, P), axis=0), empty=0.0).mean())
+    return _counted("macro-f1", Y, P)
 
 
 def subset_accuracy(Y: ArrayLike, P: ArrayLike) -> float:
     """Share of rows whose whole label set is right (exact match)."""
-    gold, predicted = _pair(Y, P)
-    return float((gold == predicted).all(axis=1).mean())
+    return _counted("subset-accuracy", Y, P)
 
 
 def hamming_loss(Y: ArrayLike, P: ArrayLike) -> float:
     """Share of the n L decisions that are wrong; lower is better."""
-    gold, predicted = _pair(Y, P)
+    gold, predicted = gold_and(Y, P, "P")
     return float(np.count_nonzero(gold != predicted) / gold.size)
 
 
@@ -151,8 +160,7 @@ def mean_average_precision(Y: ArrayLike, proba: ArrayLike) -> float:
     ``average_precision_score(average="samples")``; unlike there, rows without a gold label are
     left out. NaN if no row has one.
     """
-    gold, values = indicator(Y, "Y"), probabilities(proba)
-    check_same_shape(gold, values, "Y and proba")
+    gold, values = gold_and(Y, proba, "proba")
     rows = gold.any(axis=1)
     if not rows.any():
         return float("nan")
@@ -160,9 +168,8 @@ def mean_average_precision(Y: ArrayLike, proba: ArrayLike) -> float:
     order = np.argsort(values, axis=1)
     values = np.take_along_axis(values, order, axis=1)
     gold = np.take_along_axis(gold, order, axis=1)
-    end = _last_of_tie(values)
     row, position = np.nonzero(gold)
-    last = end[row, position]
+    last = _last_of_tie(values)[row, position]
     hits = np.cumsum(gold, axis=1, dtype=np.int32)[row, last]
     per_row = np.bincount(row, weights=hits / (last + 1.0), minlength=len(gold))
     return float((per_row / gold.sum(axis=1)).mean())
@@ -189,10 +196,8 @@ def apply_threshold(proba: ArrayLike, threshold: ArrayLike = 0.5) -> NDArray[np.
     values = probabilities(proba)
     cut = np.asarray(threshold, dtype=np.float64)
     if cut.ndim > 1 or (cut.ndim == 1 and len(cut) != values.shape[1]):
-        raise DataError(
-            f"threshold has shape {cut.shape}: expected one number or one for each of the "
-            f"{values.shape[1]} labels"
-        )
+        expected = f"one number or one for each of the {values.shape[1]} labels"
+        raise DataError(f"threshold has shape {cut.shape}: expected {expected}")
     if np.isnan(cut).any():
         raise DataError("threshold holds NaN: expected numbers")
     return (values >= cut).view(np.uint8)
@@ -214,21 +219,17 @@ class Metric:
 
     def __call__(self, Y: ArrayLike, proba: ArrayLike, threshold: ArrayLike = 0.5) -> float:
         """The metric of ``proba``, cut at ``threshold`` first where labels are needed."""
-        if self.needs == "labels":
-            return float(self.function(Y, apply_threshold(proba, threshold)))
-        return float(self.function(Y, proba))
+        cut = self.needs == "labels"
+        return float(self.function(Y, apply_threshold(proba, threshold) if cut else proba))
 
 
 METRICS: dict[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        Metric("example-f1", example_f1),
-        Metric("micro-f1", micro_f1),
-        Metric("macro-f1", macro_f1),
-        Metric("subset-accuracy", subset_accuracy),
-        Metric("hamming", hamming),
-        Metric("map", mean_average_precision, needs="probabilities"),
-    )
+    "example-f1": Metric("example-f1", example_f1),
+    "micro-f1": Metric("micro-f1", micro_f1),
+    "macro-f1": Metric("macro-f1", macro_f1),
+    "subset-accuracy": Metric("subset-accuracy", subset_accuracy),
+    "hamming": Metric("hamming", hamming),
+    "map": Metric("map", mean_average_precision, needs="probabilities"),
 }
 
 
@@ -245,9 +246,8 @@ def get_metric(metric: str | Metric | MetricFunction) -> Metric:
         return METRICS[metric]
     if callable(metric):
         return Metric(getattr(metric, "__name__", type(metric).__name__), metric)
-    raise SettingError(
-        f"metric={metric!r}: expected a name ({', '.join(METRICS)}), a Metric or a function"
-    )
+    known = ", ".join(METRICS)
+    raise SettingError(f"metric={metric!r}: expected a name ({known}), a Metric or a function")
 
 
 def evaluate(Y: ArrayLike, proba: ArrayLike, threshold: ArrayLike = 0.5) -> dict[str, float]:
@@ -256,7 +256,7 @@ def evaluate(Y: ArrayLike, proba: ArrayLike, threshold: ArrayLike = 0.5) -> dict
     >>> evaluate([[1, 0], [0, 1]], [[0.9, 0.2], [0.1, 0.4]])["example-f1"]
     0.5
     """
-    gold, values = indicator(Y, "Y"), probabilities(proba)
+    gold, values = gold_and(Y, proba, "proba")
     predicted = apply_threshold(values, threshold).view(bool)
     return {
         name: float(metric.function(gold, predicted if metric.needs == "labels" else values))

@@ -12,25 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lossnet.checks import check_choice, check_share
 from lossnet.errors import DataError, SettingError
-from lossnet.tasks.multilabel.metrics import (
-    Bools,
-    Counts,
-    Floats,
-    Metric,
-    MetricFunction,
-    check_same_shape,
-    f1_of_counts,
-    get_metric,
-    indicator,
-    probabilities,
-)
+from lossnet.tasks.multilabel.metrics import COUNTED, Metric, f1_of_counts, get_metric, gold_and
 
+Array = NDArray[Any]
 SMALL = (0.001, 0.002, 0.003, 0.005, 0.0075)
 """Thresholds below 0.01 in the default grid, for labels that are rare or badly calibrated."""
 
 
-def default_grid() -> Floats:
+def default_grid() -> Array:
     """104 thresholds: five below 0.01, then 0.01, 0.02, ... 0.99."""
     return np.concatenate([SMALL, np.arange(1, 100) / 100])
 
@@ -39,11 +30,11 @@ def tune_threshold(
     Y: ArrayLike,
     proba: ArrayLike,
     *,
-    metric: str | Metric | MetricFunction = "example-f1",
+    metric: str | Metric | Callable[..., float] = "example-f1",
     per_label: bool = False,
     grid: ArrayLike | None = None,
     min_positives: int = 3,
-) -> tuple[Floats, float]:
+) -> tuple[Array, float]:
     """The threshold of ``grid`` with the highest metric, and that metric.
 
     Of equally good thresholds the one nearest 0.5 is taken, the higher one of two as near.
@@ -68,13 +59,12 @@ def tune_threshold(
     chosen = get_metric(metric)
     if chosen.needs == "probabilities":
         raise SettingError(f"metric {chosen.name!r} does not depend on a threshold; choose another")
-    gold, values = indicator(Y, "Y"), probabilities(proba)
-    check_same_shape(gold, values, "Y and proba")
+    gold, values = gold_and(Y, proba, "proba")
     cuts = _grid(grid, values)
     # Equally good thresholds are told apart by their order: nearest 0.5 first, then the higher.
     order = np.lexsort((-cuts, np.round(np.abs(cuts - 0.5), 12)))
 
-    if chosen.name in CURVES and chosen == get_metric(chosen.name):
+    if chosen.name in COUNTED and chosen == get_metric(chosen.name):
         found = curve(chosen.name, gold, values, cuts)
     else:
         found = np.array([chosen(gold, values, cut) for cut in cuts])
@@ -85,7 +75,11 @@ def tune_threshold(
     if not per_label:
         return shared, value
 
-    labels = _label_curves(gold, values, cuts, accuracy=chosen.name == "hamming")
+    tp, predicted, true = _counts(gold, values, cuts, axis=1)
+    if chosen.name == "hamming":
+        labels = 1.0 - (predicted + true - 2 * tp) / len(gold)
+    else:
+        labels = f1_of_counts(tp, predicted, true, empty=0.0)
     own = order[np.argmax(labels[order], axis=0)]
     better = np.take_along_axis(labels, own[None], axis=0)[0] > labels[best]
     better &= np.count_nonzero(gold, axis=0) >= min_positives
@@ -96,13 +90,12 @@ def tune_threshold(
     return thresholds, own_value
 
 
-def _grid(grid: ArrayLike | None, values: Floats) -> Floats:
+def _grid(grid: ArrayLike | None, values: Array) -> Array:
     if grid is None:
         if values.min() < 0 or values.max() > 1:
-            raise DataError(
-                f"proba ranges from {values.min():.4g} to {values.max():.4g}: expected "
-                "probabilities in [0, 1]; give a grid to tune on other scores"
-            )
+            span = f"{values.min():.4g} to {values.max():.4g}"
+            rule = "expected probabilities in [0, 1]; give a grid to tune on other scores"
+            raise DataError(f"proba ranges from {span}: {rule}")
         return default_grid()
     cuts = np.unique(np.asarray(grid, dtype=np.float64))
     if cuts.size == 0 or not np.isfinite(cuts).all():
@@ -110,27 +103,27 @@ def _grid(grid: ArrayLike | None, values: Floats) -> Floats:
     return cuts
 
 
-def _counts_above(gold: Bools, values: Floats, cuts: Floats, axis: int) -> tuple[Counts, Counts]:
-    """tp and predicted of every row (``axis`` 0) or label (1) at every threshold, (m, n or L).
+def _counts(gold: Array, values: Array, cuts: Array, axis: int) -> tuple[Array, Array, Array]:
+    """tp and predicted of every row (``axis`` 0) or label (1) at every threshold, and gold.
 
-    Each probability falls in one bin, the number of thresholds it reaches; the counts at a
-    threshold are the bins above it, summed.
+    Shapes (m, n or L), gold's (n or L,). Each probability falls in one bin, the number of
+    thresholds it reaches; the counts at a threshold are the bins above it, summed.
     """
     index = np.flatnonzero(values >= cuts[0])
     bins = _reached(values.ravel()[index], cuts) - 1
     unit = index // gold.shape[1] if axis == 0 else index % gold.shape[1]
     size = gold.shape[axis]
     cell = bins * size + unit
-    hit = gold.ravel()[index]
 
-    def above(cells: NDArray[np.intp]) -> Counts:
+    def above(cells: Array) -> Array:
         counts = np.bincount(cells, minlength=len(cuts) * size).reshape(len(cuts), size)
         return np.cumsum(counts[::-1], axis=0)[::-1]
 
-    return above(cell[hit]), above(cell)
+    hit = gold.ravel()[index]
+    return above(cell[hit]), above(cell), np.count_nonzero(gold, axis=1 - axis)
 
 
-def _reached(values: Floats, cuts: Floats) -> NDArray[np.intp]:
+def _reached(values: Array, cuts: Array) -> Array:
     """How many of the sorted ``cuts`` each value reaches; searchsorted, four times as fast.
 
     [0, 1] is divided into 4096 cells, an exact product in floating point. Where no cell holds
@@ -146,41 +139,14 @@ def _reached(values: Floats, cuts: Floats) -> NDArray[np.intp]:
     return count
 
 
-def _label_curves(gold: Bools, values: Floats, cuts: Floats, *, accuracy: bool) -> Floats:
-    """F1 or accuracy of every label at every threshold, (m, L)."""
-    tp, predicted = _counts_above(gold, values, cuts, axis=1)
-    true = np.count_nonzero(gold, axis=0)
-    if accuracy:
-        return 1.0 - (predicted + true - 2 * tp) / len(gold)
-    return f1_of_counts(tp, predicted, true, empty=0.0)
-
-
-#: Metrics that are known at every threshold of a grid from one pass over the data: whether to count
-#: by row (0) or by label (1), and the metric of tp, predicted and gold (..., n or L) and of n L.
-CURVES: dict[str, tuple[int, Callable[[Any, Any, Any, int], Floats]]] = {
-    "example-f1": (0, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=1.0).mean(-1)),
-    "micro-f1": (1, lambda tp, p, g, size: f1_of_counts(_sum(tp), _sum(p), _sum(g), empty=0.0)),
-    "macro-f1": (1, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=0.0).mean(-1)),
-    "subset-accuracy": (0, lambda tp, p, g, size: ((tp == g) & (p == g)).mean(-1)),
-    "hamming": (1, lambda tp, p, g, size: 1.0 - (_sum(p) + _sum(g) - 2 * _sum(tp)) / size),
-}
-
-
-def _sum(counts: Counts) -> Counts:
-    return np.sum(counts, axis=-1)
-
-
-def curve(name: str, gold: Bools, values: Floats, cuts: Floats) -> Floats:
-    """A metric of :data:`CURVES` at every threshold."""
-    axis, metric = CURVES[name]
-    tp, predicted = _counts_above(gold, values, cuts, axis=axis)
-    return metric(tp, predicted, np.count_nonzero(gold, axis=1 - axis), gold.size)
+def curve(name: str, gold: Array, values: Array, cuts: Array) -> Array:
+    """A metric of :data:`COUNTED` at every threshold."""
+    axis, metric = COUNTED[name]
+    return metric(*_counts(gold, values, cuts, axis), gold.size)
 
 
 def check_threshold(setting: Any) -> None:
     """Raise unless the setting says how to tune, or is a number from 0 to 1."""
-    from lossnet.checks import check_choice, check_share
-
     if isinstance(setting, str):
         check_choice("threshold", setting, ("tuned", "tuned-per-label"))
     else:
