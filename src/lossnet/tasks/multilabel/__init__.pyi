@@ -16,6 +16,9 @@ from lossnet.tasks.multilabel.digits import (
 from lossnet.tasks.multilabel.digits import (
     digits_completion as digits_completion,
 )
+from lossnet.tasks.multilabel.formats.readers import (
+    load_files as load_files,
+)
 from lossnet.tasks.multilabel.inference_report import (
     InferenceGap as InferenceGap,
 )
@@ -33,9 +36,6 @@ from lossnet.tasks.multilabel.ising_model import (
 )
 from lossnet.tasks.multilabel.loading import (
     load as load,
-)
-from lossnet.tasks.multilabel.loading import (
-    load_files as load_files,
 )
 from lossnet.tasks.multilabel.loading import (
     load_splits as load_splits,

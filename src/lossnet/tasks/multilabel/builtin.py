@@ -28,21 +28,14 @@ def builtin_parts(source: str) -> Parts[MultiLabelData]:
     name, _, settings = source.partition(":")
     if name not in BUILTIN:
         raise unknown("data set", name, BUILTIN)
-    make = BUILTIN[name]
-    return make(**_parameters(source, settings, make))
-
-
-def _parameters(
-    source: str, settings: str, make: Callable[..., Parts[MultiLabelData]]
-) -> dict[str, Any]:
-    known = inspect.signature(make).parameters
+    known = inspect.signature(BUILTIN[name]).parameters
     values: dict[str, Any] = {}
     for setting in filter(None, settings.split(",")):
         key, equals, text = (piece.strip() for piece in setting.partition("="))
         if not equals:
             raise SettingError(f"{source!r}: expected parameter=value, got {setting!r}")
         if key not in known:
-            raise unknown(f"parameter of {source.partition(':')[0]}", key, known)
+            raise unknown(f"parameter of {name}", key, known)
         if key in values:
             raise SettingError(f"{source!r}: {key} is given twice")
         kind = type(known[key].default)
@@ -51,4 +44,4 @@ def _parameters(
         except ValueError:
             what = "an integer" if kind is int else "a number"
             raise SettingError(f"{source!r}: {key} must be {what}, got {text!r}") from None
-    return values
+    return BUILTIN[name](**values)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from lossnet.plain_text import some
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.formats.coding import YES_NO
 from lossnet.tasks.multilabel.formats.encode import LabelColumns, encode
-from lossnet.tasks.multilabel.formats.readers import EXTENSIONS, SVMLIGHT, read_files
+from lossnet.tasks.multilabel.formats.readers import EXTENSIONS, SVMLIGHT, load_files, reader
 
 
 def read_matching(path: Path, known: Mapping[str, Any], *, labelled: bool) -> MultiLabelData:
@@ -40,13 +39,12 @@ def read_matching(path: Path, known: Mapping[str, Any], *, labelled: bool) -> Mu
         # Label numbers of svmlight files need not be given; their count follows from the rows.
         numbers = all(name.isdecimal() for name in known["labels"])
         given = known.get("labels_given") and not numbers
-        return read_files([path], labels=known["labels"] if given else None)[0]
+        return load_files([path], labels=known["labels"] if given else None)[0]
     if kind == ".arff":
         from lossnet.data.arff import read_table
 
         return _from_table(read_table(path), known, labelled=False)
-    module = import_module(f"lossnet.tasks.multilabel.formats.{EXTENSIONS[kind]}")
-    found: MultiLabelData = module.read_unlabelled(path)
+    found: MultiLabelData = reader(path).read_unlabelled(path)
     return found
 
 
@@ -58,8 +56,7 @@ def _names(known: Mapping[str, Any]) -> Sequence[str]:
 def _as_trained(table: Table, features: Sequence[str]) -> Table:
     """The table with the words of each column that training saw, and those it holds itself."""
     words: dict[str, list[str]] = {}
-    for feature in features:
-        name, equals, word = feature.partition("=")
+    for name, equals, word in (feature.partition("=") for feature in features):
         if equals:
             words.setdefault(name, []).append(word)
     known = set(features)
@@ -90,22 +87,17 @@ def _from_table(
     features = {name.partition("=")[0] for name in _names(known)} | set(_names(known))
     labels, rows = [], []
     for j, attribute in enumerate(table.attributes):
-        if (
-            attribute.name in known["labels"]
-            or attribute.kind == "hierarchical"
-            or (prefix is not None and attribute.name.startswith(prefix))
-        ):
+        named = attribute.name in known["labels"] or (prefix and attribute.name.startswith(prefix))
+        if named or attribute.kind == "hierarchical":
             labels.append(j)
         elif j == 0 and features and attribute.name not in features and attribute.kind != "numeric":
             rows.append(j)
     if len(labels) + len(rows) == len(table.attributes):
         raise DataError(f"{table.path}: every column is a label; there is nothing to predict from")
-    if labelled and labels:
-        names = [table.attributes[j].name.removeprefix(prefix or "") for j in labels]
-        return encode([table], LabelColumns(labels, names), name=stem(table.path), skip=rows)[0]
-    nothing = [np.zeros((table.n_rows, 0), dtype=np.uint8)]
-    none = LabelColumns([], [])
-    return encode([table], none, name=stem(table.path), Y=nothing, skip=labels + rows)[0]
+    with_labels = labelled and labels
+    names = [table.attributes[j].name.removeprefix(prefix or "") for j in labels if with_labels]
+    Y = None if with_labels else [None]
+    return encode([table], LabelColumns(labels, names), stem(table.path), Y=Y, skip=rows)[0]
 
 
 def matched(
@@ -114,9 +106,8 @@ def matched(
     """The data in the known columns; where not ``labelled``, without labels."""
     X, notes = _features_like(data, known["features"])
     names = list(_names(known)) or data.feature_names
-    Y, labels = data.Y[:, :0], []
-    if labelled:
-        Y, labels = _labels_like(data, known["labels"], source), known["labels"]
+    Y = _labels_like(data, known["labels"], source) if labelled else None
+    labels = known["labels"] if labelled else []
     return MultiLabelData(X, Y, names, labels, data.name, None, [*data.notes, *notes])
 
 
@@ -146,10 +137,8 @@ def _features_like(data: MultiLabelData, names: Sequence[str] | int) -> tuple[An
 
 
 def _unlike(data: MultiLabelData, count: int, which: str = "") -> DataError:
-    return DataError(
-        f"{data.name} has {data.n_features} features and the model was trained on {count}{which}; "
-        "give the columns of the training data"
-    )
+    counts = f"{data.n_features} features and the model was trained on {count}{which}"
+    return DataError(f"{data.name} has {counts}; give the columns of the training data")
 
 
 def _made_up(names: Sequence[str]) -> bool:
@@ -162,12 +151,12 @@ def _may_be_zero(name: str, data: MultiLabelData) -> bool:
 
 def _columns(X: Any, index: list[int | None]) -> Any:
     """Columns of X by number, zeros for None."""
-    known = [(k, j) for k, j in enumerate(index) if j is not None]
-    target, origin = ([pair[side] for pair in known] for side in (0, 1))
+    target = [k for k, j in enumerate(index) if j is not None]
+    origin = [j for j in index if j is not None]
     if hasattr(X, "tocsr"):
         from scipy.sparse import csr_matrix
 
-        ones = np.ones(len(known), dtype=np.float32)
+        ones = np.ones(len(target), dtype=np.float32)
         choice = csr_matrix((ones, (origin, target)), shape=(X.shape[1], len(index)))
         return (X @ choice).tocsr()
     out = np.zeros((X.shape[0], len(index)), dtype=np.float32)
@@ -179,16 +168,12 @@ def _labels_like(data: MultiLabelData, names: Sequence[str], source: str) -> Any
     """``data.Y`` with the labels wanted, in their order."""
     wanted = set(names)
     if strange := [name for name in data.label_names if name not in wanted]:
-        raise DataError(
-            f"{source} has labels that are absent from training: {some(strange)}; evaluate on the "
-            "labels of the training data, or train again with these"
-        )
+        rule = "evaluate on the labels of the training data, or train again with these"
+        raise DataError(f"{source} has labels absent from training: {some(strange)}; {rule}")
     place = {name: k for k, name in enumerate(data.label_names)}
     missing = [name for name in names if name not in place]
     # An svmlight file lists the labels that are on: one that never appears is off in all rows.
     if missing and extension(source) not in SVMLIGHT:
-        raise DataError(
-            f"{source} lacks labels that the model predicts: {some(missing)}; give a column for "
-            "each label of the training data"
-        )
+        rule = "give a column for each label of the training data"
+        raise DataError(f"{source} lacks labels that the model predicts: {some(missing)}; {rule}")
     return _columns(data.Y, [place.get(name) for name in names]).astype(np.uint8)

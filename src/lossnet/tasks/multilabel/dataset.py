@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -46,21 +46,19 @@ class MultiLabelData:
     name: str = "data"
     parents: dict[int, list[int]] | None = None
     notes: list[str] = field(default_factory=list)
+    groups: ClassVar[None] = None  # rows do not belong together
 
     def __post_init__(self) -> None:
         X = _features(self.X, self.name)
         unlabelled = np.zeros((X.shape[0], 0), dtype=np.uint8)
         Y = unlabelled if self.Y is None else _labels(self.Y, self.name)
         if X.shape[0] != Y.shape[0]:
-            raise DataError(
-                f"{self.name}: X has {X.shape[0]} rows and Y has {Y.shape[0]}; row counts must "
-                "match"
-            )
-        put = object.__setattr__
-        put(self, "X", X)
-        put(self, "Y", Y)
-        put(self, "feature_names", _names(self.feature_names, X.shape[1], "feature", "x"))
-        put(self, "label_names", _names(self.label_names, Y.shape[1], "label", "y"))
+            rows = f"X has {X.shape[0]} rows and Y has {Y.shape[0]}"
+            raise DataError(f"{self.name}: {rows}; row counts must match")
+        features = _names(self.feature_names, X.shape[1], "feature", "x")
+        labels = _names(self.label_names, Y.shape[1], "label", "y")
+        # The fields of a frozen class.
+        self.__dict__.update(X=X, Y=Y, feature_names=features, label_names=labels)
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
@@ -74,11 +72,6 @@ class MultiLabelData:
     def labelled(self) -> bool:
         """Whether the labels are known."""
         return self.n_labels > 0
-
-    @property
-    def groups(self) -> None:
-        """Rows do not belong together."""
-        return None
 
     @property
     def n_features(self) -> int:
@@ -113,8 +106,7 @@ class MultiLabelData:
     @property
     def diversity(self) -> int:
         """Number of different label sets."""
-        packed = np.packbits(self.Y, axis=1)
-        return len({row.tobytes() for row in packed})
+        return len({row.tobytes() for row in np.packbits(self.Y, axis=1)})
 
     def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> Self:
         """The given rows (indices or a mask of booleans), in the order given."""
@@ -122,9 +114,8 @@ class MultiLabelData:
         try:
             index = np.arange(len(self))[index if index.dtype == bool else index.astype(np.int64)]
         except IndexError as error:
-            raise DataError(
-                f"{self.name}: {error}; rows are counted from 0 to {len(self) - 1}"
-            ) from None
+            rule = f"rows are counted from 0 to {len(self) - 1}"
+            raise DataError(f"{self.name}: {error}; {rule}") from None
         return replace(self, X=self.X[index], Y=self.Y[index], notes=list(self.notes))
 
     def without_labels(self) -> Self:
@@ -172,40 +163,35 @@ def check_real(X: Any, name: str) -> None:
     kinds = {getattr(dtype, "kind", None) for dtype in dtypes}
     if "c" in kinds:
         raise DataError(f"{name}: X holds complex numbers. Complex data not supported; split them")
-    dates = kinds & {"m", "M"} or (
-        "O" in kinds
-        and any(isinstance(v, np.datetime64 | np.timedelta64) for v in np.asarray(X).flat)
-    )
+    objects = np.asarray(X).flat if "O" in kinds else ()
+    moments = np.datetime64 | np.timedelta64
+    dates = kinds & {"m", "M"} or any(isinstance(value, moments) for value in objects)
     if dates or "V" in kinds:
         what = "dates or durations" if dates else "records"
         raise DataError(f"{name}: X holds {what}, not numbers; convert them to numbers first")
 
 
 def _features(X: Any, name: str) -> Any:
-    if hasattr(X, "tocsr"):
-        from scipy.sparse import csr_matrix
-
+    sparse = hasattr(X, "tocsr")
+    try:
+        X = X if sparse else np.asarray(X)
         check_real(X, name)
-        X = csr_matrix(X, dtype=np.float32)
-        values = X.data
-    else:
-        try:
-            X = np.asarray(X)
-            check_real(X, name)
-            with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):
+            if sparse:
+                from scipy.sparse import csr_matrix
+
+                X = csr_matrix(X, dtype=np.float32)
+            else:
                 X = np.ascontiguousarray(X, dtype=np.float32)
-        except (TypeError, ValueError, OverflowError) as error:
-            if isinstance(error, DataError):
-                raise
-            raise DataError(f"{name}: X is not a matrix of numbers ({error})") from error
-        if X.ndim != 2:
-            raise DataError(f"{name}: X has shape {X.shape}; expected (rows, features)")
-        values = X
-    if np.isinf(values).any():
-        raise DataError(
-            f"{name}: X holds infinity or a number too large for 32 bits; replace such values, "
-            "with NaN where they are missing"
-        )
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{name}: X is not a matrix of numbers ({error})") from error
+    if X.ndim != 2:
+        raise DataError(f"{name}: X has shape {X.shape}; expected (rows, features)")
+    if np.isinf(X.data if sparse else X).any():
+        what = f"{name}: X holds infinity or a number too large for 32 bits"
+        raise DataError(f"{what}; replace such values, with NaN where they are missing")
     return X
 
 

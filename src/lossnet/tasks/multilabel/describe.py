@@ -38,11 +38,9 @@ def describe(data: MultiLabelData, parts: Mapping[str, MultiLabelData], *, top: 
 def _commonest(data: MultiLabelData, top: int) -> str:
     counts = data.Y.sum(axis=0, dtype=np.int64)
     order = np.argsort(-counts, kind="stable")[:top]
-    lines = [["label", "rows", "share"]]
-    for k in order:
-        share = f"{100 * counts[k] / data.n_rows:.1f} %"
-        lines.append([data.label_names[k], f"{counts[k]:,}", share])
-    return aligned(lines, right=(1, 2))
+    share = [f"{100 * counts[k] / data.n_rows:.1f} %" for k in order]
+    lines = [[data.label_names[k], f"{counts[k]:,}", s] for k, s in zip(order, share, strict=True)]
+    return aligned([["label", "rows", "share"], *lines], right=(1, 2))
 
 
 def _pairs(data: MultiLabelData, top: int) -> str:

@@ -69,9 +69,8 @@ def digits_attributes(
     pixels, digit = _load()
     rng = np.random.default_rng(seed)
     X = pixels + noise * rng.standard_normal(pixels.shape)
-    data = MultiLabelData(
-        X, valid_label_sets()[digit], _pixel_names(0, 8), ATTRIBUTE_LABELS, "digits-attributes"
-    )
+    names = _pixel_names(0, 8), ATTRIBUTE_LABELS
+    data = MultiLabelData(X, valid_label_sets()[digit], *names, "digits-attributes")
     return _split(data, rng.permutation(len(digit)), n_train, n_validation)
 
 
@@ -85,21 +84,16 @@ def digits_completion(
     """
     pixels, _ = _load()
     rng = np.random.default_rng(seed)
-    data = MultiLabelData(
-        pixels[:, :32],
-        pixels[:, 32:] >= 0.5,
-        _pixel_names(0, 4),
-        _pixel_names(4, 8),
-        "digits-completion",
-    )
+    names = _pixel_names(0, 4), _pixel_names(4, 8)
+    data = MultiLabelData(pixels[:, :32], pixels[:, 32:] >= 0.5, *names, "digits-completion")
     return _split(data, rng.permutation(len(pixels)), n_train, n_validation)
 
 
 def _load() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     from sklearn.datasets import load_digits
 
-    bunch = load_digits()
-    return bunch.data / 16.0, bunch.target
+    pixels, digit = load_digits(return_X_y=True)
+    return pixels / 16.0, digit
 
 
 def _pixel_names(first: int, last: int) -> list[str]:
@@ -110,11 +104,6 @@ def _split(
     data: MultiLabelData, order: np.ndarray[Any, Any], n_train: int, n_validation: int
 ) -> Parts[MultiLabelData]:
     if n_train < 1 or n_validation < 1 or n_train + n_validation >= len(order):
-        raise SettingError(
-            f"n_train={n_train} and n_validation={n_validation}: both must be positive and leave "
-            f"some of the {len(order)} rows for testing"
-        )
-    stop = n_train + n_validation
-    return Parts(
-        data.subset(order[:n_train]), data.subset(order[n_train:stop]), data.subset(order[stop:])
-    )
+        rule = f"both must be positive and leave some of the {len(order)} rows for testing"
+        raise SettingError(f"n_train={n_train} and n_validation={n_validation}: {rule}")
+    return Parts(*map(data.subset, np.split(order, [n_train, n_train + n_validation])))

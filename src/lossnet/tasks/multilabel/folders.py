@@ -16,41 +16,35 @@ from lossnet.tasks.parts import PART_WORDS, PARTS, left_out
 
 def folder_files(folder: Path) -> dict[str, Path]:
     """The file of each part, ``""`` for one of all rows."""
-    every: list[Path] = []
-    parts: dict[str, Path] = {}
+    found: dict[str, list[Path]] = {"": [], **{part: [] for part in PARTS}}
     for path in sorted(p for p in folder.iterdir() if p.is_file()):
-        if extension(path) not in EXTENSIONS or path.name.startswith("."):
-            continue
         part = _part(path)
-        if part is None:
-            # A text file next to the data is more often a description than data.
-            if extension(path) != ".txt":
-                every.append(path)
-        elif part in parts:
-            raise DataError(f"{folder} has two {part} files: {parts[part].name} and {path.name}")
-        else:
-            parts[part] = path
-    if len(every) > 1:
-        named = [path for path in every if stem(path).lower() == folder.name.lower()]
-        if len(named) != 1:
-            listed = ", ".join(path.name for path in every)
+        # A text file next to the data is more often a description than data.
+        text = not part and extension(path) == ".txt"
+        if extension(path) in EXTENSIONS and not path.name.startswith(".") and not text:
+            found[part].append(path)
+    if len(found[""]) > 1:
+        listed = ", ".join(path.name for path in found[""])
+        found[""] = [p for p in found[""] if stem(p).lower() == folder.name.lower()]
+        if len(found[""]) != 1:
             raise DataError(f"{folder} holds several data sets ({listed}); name one of the files")
-        every = named
-    if not every and not parts:
-        raise DataError(
-            f"{folder} holds no data file; known kinds: {', '.join(sorted(EXTENSIONS))}"
-        )
-    return dict(zip([""], every, strict=False)) | {p: parts[p] for p in PARTS if p in parts}
+    for part, paths in found.items():
+        if len(paths) > 1:
+            both = f"{paths[0].name} and {paths[1].name}"
+            raise DataError(f"{folder} has two {part} files: {both}; remove one")
+    if not any(found.values()):
+        known = ", ".join(sorted(EXTENSIONS))
+        raise DataError(f"{folder} holds no data file; known kinds: {known}")
+    return {part: paths[0] for part, paths in found.items() if paths}
 
 
 def _words(path: Path) -> list[str]:
     return re.split(r"[-._]", stem(path))
 
 
-def _part(path: Path) -> str | None:
-    """The part a file's name tells: the last word that names one."""
-    found = [PART_WORDS[w.lower()] for w in _words(path) if w.lower() in PART_WORDS]
-    return found[-1] if found else None
+def _part(path: Path) -> str:
+    """The part that a file's name says, the last word that names one; empty for all rows."""
+    return ["", *(PART_WORDS[w.lower()] for w in _words(path) if w.lower() in PART_WORDS)][-1]
 
 
 def marks(path: Path) -> list[str]:
@@ -82,9 +76,8 @@ def parts_of_rows(data: MultiLabelData, path: Path) -> dict[str, MultiLabelData]
             raise DataError(f"{path}: {part} is not a list of row numbers (counted from 0)")
         for row in rows:
             if row >= data.n_rows:
-                raise DataError(
-                    f"{path}: {part} names row {str(row)[:40]}, but there are {data.n_rows} rows"
-                )
+                names = f"{part} names row {str(row)[:40]}"
+                raise DataError(f"{path}: {names}, but there are {data.n_rows} rows")
             if row in seen:
                 raise DataError(f"{path}: row {row} is in {seen[row]} and in {part}")
             seen[row] = part

@@ -54,16 +54,16 @@ class InferenceGap:
         return self.test_time - self.cost_augmented
 
     def __str__(self) -> str:
-        lines = [
-            f"{'test-time net':20}{self.metric} {self.test_time:.4f}",
-            f"{'cost-augmented net':20}{self.metric} {self.cost_augmented:.4f}",
-            f"{'gap':20}{self.metric} {self.gap:.4f}",
-            "",
-        ]
+        values = {
+            "test-time net": self.test_time,
+            "cost-augmented net": self.cost_augmented,
+            "gap": self.gap,
+        }
+        lines = [f"{what:20}{self.metric} {value:.4f}" for what, value in values.items()]
         if not self.differences:
-            return "\n".join([*lines, "the nets agree wherever the test-time net is right"])
+            return "\n".join([*lines, "", "the nets agree wherever the test-time net is right"])
         width = max(len("label"), *(len(label) for label, _, _ in self.differences))
-        lines += [f"{'label':{width}}  test-time -> cost-augmented  count"]
+        lines += ["", f"{'label':{width}}  test-time -> cost-augmented  count"]
         lines += [f"{label:{width}}  {change:27}  {n:5}" for label, change, n in self.differences]
         return "\n".join(lines)
 
@@ -82,20 +82,25 @@ def inference_gap(
         Y: their labels.
         most: how many of the differences are listed.
     """
+    from sklearn.utils.validation import check_is_fitted
+
     from lossnet.proposals import NetOutput
 
     if most < 0:
         raise SettingError(f"most must be at least 0, got {most}")
-    _check_nets(model)
+    check_is_fitted(model, "nets_")
+    if missing := {"task", "augmented"} - set(model.nets_):
+        raise SettingError(
+            f"{model.method_.name!r} has no net {sorted(missing)[0]!r} as it is set, or it was not "
+            "kept; methods with a test-time and a cost-augmented net are infnet (with "
+            "loss='margin') and infnet-plus"
+        )
     data, metric = model._scored((X, Y)), get_metric(model.metric)
-    test_time, augmented = (model._outputs(NetOutput(n), data) for n in ("task", "augmented"))
-    on, other = (apply_threshold(p, model.threshold_) for p in (test_time, augmented))
-    return InferenceGap(
-        metric.name,
-        metric(data.Y, test_time, model.threshold_),
-        metric(data.Y, augmented, model.threshold_),
-        _differences(data.Y, on, other, model.label_names_)[:most],
-    )
+    outputs = [model._outputs(NetOutput(net), data) for net in ("task", "augmented")]
+    on, other = (apply_threshold(p, model.threshold_) for p in outputs)
+    values = (metric(data.Y, p, model.threshold_) for p in outputs)
+    found = _differences(data.Y, on, other, model.label_names_)[:most]
+    return InferenceGap(metric.name, *values, found)
 
 
 def _differences(
@@ -111,15 +116,3 @@ def _differences(
         if counts[value, label]
     ]
     return tuple(sorted(found, key=lambda difference: -difference[2]))
-
-
-def _check_nets(model: MultiLabelClassifier) -> None:
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(model, "nets_")
-    if missing := {"task", "augmented"} - set(model.nets_):
-        raise SettingError(
-            f"{model.method_.name!r} has no net {sorted(missing)[0]!r} as it is set, or it was not "
-            "kept; methods with a test-time and a cost-augmented net are infnet (with "
-            "loss='margin') and infnet-plus"
-        )

@@ -9,7 +9,6 @@ given x; the larger it is, the more a label tells about the others.
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -137,7 +136,7 @@ class Ising:
         return X
 
     def _chunks(self, n: int) -> list[slice]:
-        return [slice(k, min(k + _CHUNK, n)) for k in range(0, n, _CHUNK)]
+        return [slice(k, k + _CHUNK) for k in range(0, n, _CHUNK)]
 
 
 def ising(
@@ -161,6 +160,5 @@ def ising(
     if min(sizes) < 1:
         raise SettingError(f"n_train, n_validation, n_test = {sizes}: each must be positive")
     data = model.sample(sum(sizes), seed=seed + 1)
-    ends = np.cumsum((0, *sizes))
-    parts = [data.subset(np.arange(a, b)) for a, b in pairwise(ends)]
-    return Parts(*parts)
+    rows = np.split(np.arange(len(data)), np.cumsum(sizes)[:-1])
+    return Parts(*map(data.subset, rows))

@@ -13,7 +13,7 @@ from lossnet.tasks.multilabel.builtin import BUILTIN, builtin_parts
 from lossnet.tasks.multilabel.columns import matched, read_matching
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.folders import folder_files, marks, not_read, parts_of_rows
-from lossnet.tasks.multilabel.formats.readers import EXTENSIONS, Labels, read_files
+from lossnet.tasks.multilabel.formats.readers import EXTENSIONS, Labels, load_files
 from lossnet.tasks.parts import Parts, as_parts, joined
 
 
@@ -28,11 +28,6 @@ def load(source: str | Path, *, labels: Labels = None) -> MultiLabelData:
             the last n, or a list of names.
     """
     return joined(read_parts(source, labels=labels, undivided=True))
-
-
-def load_files(paths: Sequence[str | Path], *, labels: Labels = None) -> list[MultiLabelData]:
-    """Read the files of one data set, the training file first, so that their columns agree."""
-    return read_files(paths, labels=labels)
 
 
 def load_splits(
@@ -74,7 +69,7 @@ def read_parts(
 
     def read(paths: Sequence[Path], name: str | None = None) -> list[MultiLabelData]:
         if known is None or labels is not None:
-            return read_files(paths, labels=labels, name=name)
+            return load_files(paths, labels=labels, name=name)
         found = [read_matching(path, known, labelled=labelled) for path in paths]
         return [replace(data, name=name or data.name) for data in found]
 
@@ -89,9 +84,8 @@ def read_parts(
         found = {"": read([path])[0]}
     if known is None:
         return found
-    return {
-        part: matched(data, known, str(source), labelled=labelled) for part, data in found.items()
-    }
+    where = str(source)
+    return {part: matched(data, known, where, labelled=labelled) for part, data in found.items()}
 
 
 def _read_folder(folder: Path, read: Any, undivided: bool) -> dict[str, MultiLabelData]:

@@ -22,6 +22,9 @@ LABELS_FORM = (
 )
 
 
+_LISTS = "for label lists see sklearn.preprocessing.MultiLabelBinarizer"
+
+
 def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """``X`` checked: a float32 array or CSR matrix, no infinity, in the columns of training.
 
@@ -73,10 +76,8 @@ class Labels:
             return _indicator(values, self.names)
         strange = ~np.isin(values, self.classes)
         if strange.any():
-            raise DataError(
-                f"Y holds {values[strange][0]!r}, which is absent from training; its classes are "
-                f"{self.classes.tolist()}"
-            )
+            rule = f"which is absent from training; its classes are {self.classes.tolist()}"
+            raise DataError(f"Y holds {values[strange][0]!r}, {rule}")
         return (values == self.classes[1]).astype(np.uint8)[:, None]
 
     def relaxed(self, Y: Any) -> np.ndarray:
@@ -91,26 +92,18 @@ class Labels:
     def _columns(self, Y: Any) -> np.ndarray:
         """``Y`` as an array of the shape seen in training, its columns in training's order."""
         values, names = _array(Y)
-        if self.classes is not None:
-            if values.ndim == 2 and values.shape[1] == 1:
-                values = values[:, 0]
-            if values.ndim != 1:
-                raise DataError(
-                    f"Y has shape {values.shape}; expected one class per row, as in training"
-                )
-            return values
-        if values.ndim != 2 or values.shape[1] != len(self.names):
-            raise DataError(
-                f"Y has shape {values.shape}; expected {len(self.names)} labels, as in training"
-            )
-        if names is None or not self.named or names == self.names:
+        one = self.classes is not None
+        if one and values.shape[1:] == (1,):
+            values = values[:, 0]
+        expected = "one class per row" if one else f"{len(self.names)} labels"
+        if values.shape[1:] != (() if one else (len(self.names),)):
+            raise DataError(f"Y has shape {values.shape}; expected {expected}, as in training")
+        if names is None or one or not self.named or names == self.names:
             return values
         place = {name: k for k, name in enumerate(names)}
         if missing := [label for label in self.names if label not in place]:
-            raise DataError(
-                f"Y has no column {missing[0]!r}, which Y had in training; its columns are "
-                f"{', '.join(names)}"
-            )
+            rule = f"which Y had in training; its columns are {', '.join(names)}"
+            raise DataError(f"Y has no column {missing[0]!r}, {rule}")
         return values[:, [place[label] for label in self.names]]
 
     def to_json(self) -> Any:
@@ -147,34 +140,26 @@ def _array(Y: Any) -> tuple[np.ndarray, list[str] | None]:
         elif values.dtype == object and all(isinstance(value, Real) for value in values.flat):
             values = np.array(values.tolist())
     except (TypeError, ValueError) as error:
-        raise DataError(
-            f"Y is not a matrix of numbers ({error}); give an indicator matrix of 0 and 1, "
-            "for label lists see sklearn.preprocessing.MultiLabelBinarizer"
-        ) from error
+        rule = f"give an indicator matrix of 0 and 1; {_LISTS}"
+        raise DataError(f"Y is not a matrix of numbers ({error}); {rule}") from error
     if values.ndim not in (1, 2) or values.shape[-1] == 0:
-        raise DataError(
-            f"Y has shape {values.shape}; expected (rows, labels), or one class per row"
-        )
+        expected = "(rows, labels), or one class per row"
+        raise DataError(f"Y has shape {values.shape}; expected {expected}")
     return values, names
 
 
 def _two_classes(y: np.ndarray) -> np.ndarray:
     """The two classes of a 1-D y, sorted."""
-    if y.dtype == object and not all(isinstance(value, str) for value in y):
-        strange = next(value for value in y if not isinstance(value, str))
-        raise DataError(
-            f"y holds {strange!r}; give one class per row, all numbers or all strings. For label "
-            "lists see sklearn.preprocessing.MultiLabelBinarizer"
-        )
+    if y.dtype == object and (others := [v for v in y if not isinstance(v, str)]):
+        rule = f"give one class per row, all numbers or all strings; {_LISTS}"
+        raise DataError(f"y holds {others[0]!r}; {rule}")
     if y.dtype != object:
         assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     kind = type_of_target(y, input_name="y")
     if kind != "binary":
-        raise DataError(
-            f"Only binary classification is supported. The type of the target is {kind}. For many "
-            "labels give an indicator matrix, one 0/1 column per label"
-        )
+        rule = f"Only binary classification is supported. The type of the target is {kind}."
+        raise DataError(f"{rule} For many labels give an indicator matrix of 0 and 1")
     classes = np.unique(y)
     if len(classes) < 2:
         raise DataError(f"y holds one class only, {classes[0]!r}; two are needed to train")

@@ -60,4 +60,4 @@ def test_two_hierarchies_are_refused(write) -> None:
 
 
 def test_implied_nodes_count_once() -> None:
-    assert forest(("a/b", "a/c", "a"), "file").names == ["a", "a/b", "a/c"]
+    assert forest(("a/b", "a/c", "a"), "file", 0).names == ["a", "a/b", "a/c"]

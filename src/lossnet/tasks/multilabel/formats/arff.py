@@ -19,9 +19,7 @@ from lossnet.tasks.multilabel.formats.encode import LabelColumns, chosen, encode
 from lossnet.tasks.multilabel.formats.readers import Labels
 
 
-def read(
-    paths: Sequence[str | Path], *, labels: Labels = None, name: str | None = None
-) -> list[MultiLabelData]:
+def read(paths: Sequence[str | Path], labels: Labels, name: str) -> list[MultiLabelData]:
     """Read the ARFF files of one data set, the training file first.
 
     All get the same columns: the values declared for a nominal attribute are pooled. The labels
@@ -32,23 +30,20 @@ def read(
     Args:
         paths: one file or more.
         labels: n for the first n attributes, -n for the last n, or a list of names.
-        name: what to call the data set; the first file's name where None.
+        name: what to call the data set.
     """
     tables = [read_table(path) for path in paths]
     first = tables[0]
-    name = name or stem(first.path)
     classes = [j for j, a in enumerate(first.attributes) if a.kind == "hierarchical"]
     if not classes or labels is not None:
-        return encode(tables, _label_columns(first, labels), name=name)
+        return encode(tables, _label_columns(first, labels), name)
     if len(classes) > 1:
         raise DataError(f"{first.path} has {len(classes)} hierarchical attributes; expected one")
     column = classes[0]
     wide = [table for table in tables if column < len(table.attributes)]
     declared = dict.fromkeys(value for t in wide for value in t.attributes[column].values)
-    tree = forest(tuple(declared), str(first.path))
-    Y = [indicators(table, column, tree) for table in wide]
-    found = LabelColumns([], tree.names, tree.parents)
-    return encode(tables, found, name=name, Y=Y, skip=[column])
+    tree = forest(declared, str(first.path), column)
+    return encode(tables, tree, name, Y=[indicators(table, tree) for table in wide])
 
 
 def _label_columns(table: Table, labels: Labels) -> LabelColumns:

@@ -8,7 +8,7 @@ edges from a node called ``root``, ``root/a,a/b,c/b``, and a row names nodes, ``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
 from itertools import pairwise
 from typing import Any
 
@@ -17,40 +17,32 @@ import numpy as np
 from lossnet.data.limits import check_cells
 from lossnet.data.table import MISSING, Table
 from lossnet.errors import DataError
+from lossnet.tasks.multilabel.formats.encode import LabelColumns
 
 _ROOT = "root"
 _MAX_LINKS = 10_000_000
 _MAX_LEVELS = 1000
 
 
-@dataclass(frozen=True)
-class Forest:
-    """The labels of a hierarchy: names in order, and the parents' indices of each."""
-
-    names: list[str]
-    parents: dict[int, list[int]]
-
-    def ancestors(self) -> list[list[int]]:
-        """For each label, itself and everything above it."""
-        above: list[list[int]] = []
-        total = 0
-        for start in range(len(self.names)):
-            found, stack = {start}, [start]
-            while stack:
-                new = [p for p in self.parents.get(stack.pop(), ()) if p not in found]
-                found.update(new)
-                stack += new
-            above.append(sorted(found))
-            total += len(found)
-            if total > _MAX_LINKS:
-                raise DataError(
-                    f"the hierarchy of {len(self.names)} classes is too deep: they have more than "
-                    f"{_MAX_LINKS} ancestors in all"
-                )
-        return above
+def _ancestors(labels: LabelColumns) -> list[list[int]]:
+    """For each label, itself and everything above it."""
+    above: list[list[int]] = []
+    total = 0
+    for start in range(len(labels.names)):
+        found, stack = {start}, [start]
+        while stack:
+            new = [p for p in (labels.parents or {}).get(stack.pop(), ()) if p not in found]
+            found.update(new)
+            stack += new
+        above.append(sorted(found))
+        total += len(found)
+        if total > _MAX_LINKS:
+            deep = f"more than {_MAX_LINKS} ancestors in all"
+            raise DataError(f"the hierarchy of {len(labels.names)} classes is too deep: {deep}")
+    return above
 
 
-def forest(declared: tuple[str, ...], where: str) -> Forest:
+def forest(declared: Collection[str], where: str, column: int) -> LabelColumns:
     """The labels of the declared classes; what is implied stands before what implies it."""
     if not declared:
         raise DataError(f"{where}: the hierarchical attribute declares no class")
@@ -75,16 +67,16 @@ def forest(declared: tuple[str, ...], where: str) -> Forest:
     for parent, child in dict.fromkeys(edges):
         if parent != _ROOT or not graph:
             parents.setdefault(index[child], []).append(index[parent])
-    return Forest(list(index), parents)
+    return LabelColumns([column], list(index), parents)
 
 
-def indicators(table: Table, j: int, labels: Forest) -> np.ndarray[Any, Any]:
-    """Y (n, L) of the classes in column ``j``, with all ancestors on."""
+def indicators(table: Table, labels: LabelColumns) -> np.ndarray[Any, Any]:
+    """Y (n, L) of the classes in the labels' column, with all ancestors on."""
     position = {name: k for k, name in enumerate(labels.names)}
-    above = labels.ancestors()
+    above = _ancestors(labels)
     check_cells(table.path, table.n_rows, len(labels.names), "labels")
     Y = np.zeros((table.n_rows, len(labels.names)), dtype=np.uint8)
-    for row, text in enumerate(table.column(j)):
+    for row, text in enumerate(table.column(labels.index[0])):
         if text in ("", MISSING):
             raise table.error(row, "the classes are missing")
         for name in text.split("@"):

@@ -15,7 +15,6 @@ import numpy as np
 
 from lossnet.data.csv import read_table
 from lossnet.data.table import MISSING, Attribute, Table, parse_numbers
-from lossnet.data.text import stem
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.formats.encode import LabelColumns, chosen, encode
@@ -25,15 +24,13 @@ PREFIX = "label:"
 _NOT_FINITE = {"nan", "inf", "+inf", "-inf", "infinity", "-infinity"}
 
 
-def read(
-    paths: Sequence[str | Path], *, labels: Labels = None, name: str | None = None
-) -> list[MultiLabelData]:
+def read(paths: Sequence[str | Path], labels: Labels, name: str) -> list[MultiLabelData]:
     """Read the CSV files of one data set; the first, the training file, decides on the columns.
 
     Args:
         paths: one file or more.
         labels: n for the first n columns, -n for the last n, or a list of names.
-        name: what to call the data set; the first file's name where None.
+        name: what to call the data set.
     """
     tables = [read_table(path) for path in paths]
     first = tables[0]
@@ -47,7 +44,7 @@ def read(
             )
     index = chosen(names, labels, str(first.path))
     columns = LabelColumns(index, [names[j].removeprefix(PREFIX) for j in index])
-    return encode(_with_kinds(tables, index), columns, name=name or stem(first.path))
+    return encode(_with_kinds(tables, index), columns, name)
 
 
 def read_columns(path: str | Path) -> Table:

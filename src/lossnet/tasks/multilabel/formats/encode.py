@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -31,27 +32,20 @@ class LabelColumns:
 def chosen(names: Sequence[str], labels: int | Sequence[str], where: str) -> list[int]:
     """The columns that ``labels`` (a number or names) picks, in the order of the file."""
     if isinstance(labels, bool | str):
-        raise SettingError(
-            f"labels={labels!r}: give a number (n for the first n, -n for the last n) or a list "
-            "of names"
-        )
+        rule = "give a number (n for the first n, -n for the last n) or a list of names"
+        raise SettingError(f"labels={labels!r}: {rule}")
     if isinstance(labels, int):
         if labels == 0 or abs(labels) >= len(names):
-            raise DataError(
-                f"{where}: {labels} label columns asked for among {len(names)} columns; at least "
-                "one must be a label and one a feature"
-            )
+            asked = f"{labels} label columns asked for among {len(names)} columns"
+            raise DataError(f"{where}: {asked}; at least one must be a label and one a feature")
         return list(range(len(names)))[slice(labels) if labels > 0 else slice(labels, None)]
     wanted, known = set(labels), set(names)
-    missing = [name for name in labels if name not in known]
-    if missing:
+    if missing := [name for name in labels if name not in known]:
         # Comparing two names takes time that is quadratic in their lengths.
         near = difflib.get_close_matches(missing[0][:80], [n for n in names if len(n) <= 80], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise DataError(
-            f"{where}: no column is called {missing[0]!r} ({len(missing)} of {len(wanted)} "
-            f"label names not found){hint}"
-        )
+        found = f"{len(missing)} of {len(wanted)} label names not found"
+        raise DataError(f"{where}: no column is called {missing[0]!r} ({found}){hint}")
     index = [j for j, name in enumerate(names) if name in wanted]
     if not index:
         raise DataError(f"{where}: no label columns; name at least one")
@@ -63,9 +57,9 @@ def chosen(names: Sequence[str], labels: int | Sequence[str], where: str) -> lis
 def encode(
     tables: Sequence[Table],
     labels: LabelColumns,
-    *,
     name: str,
-    Y: Sequence[np.ndarray[Any, Any]] | None = None,
+    *,
+    Y: Sequence[np.ndarray[Any, Any] | None] | None = None,
     skip: Sequence[int] = (),
 ) -> list[MultiLabelData]:
     """One data set per table, with the same columns in all.
@@ -77,7 +71,7 @@ def encode(
         tables: the files of one data set, the training file first.
         labels: the label columns.
         name: what to call the data set.
-        Y: the labels, where a reader has found them itself.
+        Y: the labels, where a reader has found them itself; None for a table without.
         skip: attributes that are neither features nor labels.
     """
     _check_same_attributes(tables)
@@ -107,12 +101,10 @@ def _check_same_attributes(tables: Sequence[Table]) -> None:
     for other in tables[1:]:
         theirs = [a.name for a in other.attributes]
         if theirs != names:
-            pairs = zip(names, theirs, strict=False)
-            at = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(names), len(theirs)))
-            raise DataError(
-                f"{other.path} does not have the columns of {tables[0].path}: {len(theirs)} and "
-                f"{len(names)}, different from number {at} on"
-            )
+            pairs = enumerate(zip_longest(names, theirs))
+            at = next(i for i, (a, b) in pairs if a != b)
+            where = f"{len(theirs)} and {len(names)}, different from number {at} on"
+            raise DataError(f"{other.path} does not have the columns of {tables[0].path}: {where}")
 
 
 def _notes(table: Table, codings: dict[int, Coding]) -> list[str]:
@@ -120,9 +112,8 @@ def _notes(table: Table, codings: dict[int, Coding]) -> list[str]:
     notes = [coding.note for coding in codings.values() if coding.note]
     for j, coding in codings.items():
         if coding.open:
-            unseen = sorted({*table.column(j)} - {MISSING, *(coding.words or ())})
-            if unseen:
-                name = table.attributes[j].name
+            name = table.attributes[j].name
+            if unseen := sorted({*table.column(j)} - {MISSING, *(coding.words or ())}):
                 notes.append(f"{name!r} has words absent from training, left out: {some(unseen)}")
     return notes
 
@@ -130,10 +121,8 @@ def _notes(table: Table, codings: dict[int, Coding]) -> list[str]:
 def _label_coding(tables: Sequence[Table], j: int) -> Coding:
     coding, attribute = choose(tables, j, label=True), tables[0].attributes[j]
     if coding.one_hot or not (coding.allowed or _BITS) <= _BITS:
-        raise DataError(
-            f"{tables[0].path}: label {attribute.name!r} has the values "
-            f"{{{', '.join(attribute.values[:6])}}}; a label must be 0/1 or yes/no"
-        )
+        label = f"{attribute.name!r} has the values {{{', '.join(attribute.values[:6])}}}"
+        raise DataError(f"{tables[0].path}: label {label}; a label must be 0/1 or yes/no")
     return coding if coding.words else replace(coding, allowed=_BITS)
 
 
@@ -154,11 +143,12 @@ def _block(table: Table, codings: dict[int, Coding]) -> Any:
     used = {j: c for j, c in codings.items() if not c.note}
     places = np.cumsum([0, *(len(c.columns) for c in used.values())])
     shape = (table.n_rows, int(places[-1]))
+    placed = zip(places[:-1], used.items(), strict=True)
+    entries = ((place, *coding.entries(table, j)) for place, (j, coding) in placed)
     if table.rows is None:
         check_cells(table.path, *shape, "columns")
         out = np.zeros(shape)
-        for place, (j, coding) in zip(places, used.items(), strict=False):
-            rows, offset, values = coding.entries(table, j)
+        for place, rows, offset, values in entries:
             out[rows, place + offset] = values
         return out
     from scipy.sparse import csr_matrix
@@ -166,9 +156,7 @@ def _block(table: Table, codings: dict[int, Coding]) -> Any:
     words = sum(not c.lists_all(table.default(j)) for j, c in used.items())
     check_cells(table.path, table.n_rows, words, "columns of words")
     parts = [(np.zeros(0, dtype=np.int64),) * 3]
-    for place, (j, coding) in zip(places, used.items(), strict=False):
-        rows, offset, values = coding.entries(table, j)
-        parts.append((rows, np.full(len(rows), place + offset), values))
+    parts += [(rows, np.full(len(rows), at + k), values) for at, rows, k, values in entries]
     rows, columns, values = map(np.concatenate, zip(*parts, strict=True))
     block = csr_matrix((values, (rows, columns)), shape=shape)
     block.eliminate_zeros()

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from lossnet.data.archive import read_arrays
 from lossnet.data.limits import check_cells
 from lossnet.data.text import stem
@@ -24,58 +22,52 @@ _PIECES = ("X_data", "X_indices", "X_indptr", "X_shape")
 _KEYS = ("X", *_PIECES, "Y", "feature_names", "label_names")
 
 
-def read(
-    paths: Sequence[str | Path], *, labels: Labels = None, name: str | None = None
-) -> list[MultiLabelData]:
+def read(paths: Sequence[str | Path], labels: Labels, name: str) -> list[MultiLabelData]:
     """Read the ``.npz`` files of one data set; their columns must agree.
 
     Args:
         paths: one file or more.
         labels: must be None: the file says which columns are labels.
-        name: what to call the data set; the first file's name where None.
+        name: what to call the data set.
     """
     if labels is not None:
         raise SettingError("labels=: an .npz file has its labels in Y; leave labels= out")
-    files = [_data(path, _arrays(path), name or stem(paths[0])) for path in paths]
+    files = [_data(path, _arrays(path, "Y"), name) for path in paths]
     first = files[0]
     for path, data in zip(paths, files, strict=True):
         if (data.feature_names, data.label_names) != (first.feature_names, first.label_names):
-            raise DataError(
-                f"{path} does not have the columns of {paths[0]}: {data.n_features} features and "
-                f"{data.n_labels} labels, {first.n_features} and {first.n_labels} there, or "
-                "other names"
-            )
+            sizes = f"{data.n_features} features and {data.n_labels} labels"
+            theirs = f"{first.n_features} and {first.n_labels} there, or other names"
+            raise DataError(f"{path} does not have the columns of {paths[0]}: {sizes}, {theirs}")
     return files
 
 
 def read_unlabelled(path: str | Path) -> MultiLabelData:
     """Read a ``.npz`` file for prediction: ``Y`` and the labels' names are left out."""
     arrays = _arrays(path)
-    arrays.pop("label_names", None)
-    arrays["Y"] = np.zeros(((*arrays["X"].shape, 1)[0], 0))
-    return _data(path, arrays, stem(path))
+    wanted = {key: arrays[key] for key in ("X", "feature_names") if key in arrays}
+    return _data(path, wanted, stem(path))
 
 
-def _arrays(path: str | Path) -> dict[str, Any]:
+def _arrays(path: str | Path, *needed: str) -> dict[str, Any]:
     """A file's arrays by key, ``X`` among them."""
     arrays: dict[str, Any] = read_arrays(path)
-    extra = sorted(set(arrays) - set(_KEYS))
-    if extra:
+    if extra := sorted(set(arrays) - set(_KEYS)):
         raise DataError(f"{path}: unknown key {extra[0]!r}; known: {', '.join(_KEYS)}")
     if "X" not in arrays:
         arrays["X"] = _sparse(path, arrays)
+    if not arrays.keys() >= set(needed):
+        raise DataError(f"{path} has no key Y (an indicator matrix, rows x labels)")
     return arrays
 
 
 def _data(path: str | Path, arrays: dict[str, Any], name: str) -> MultiLabelData:
-    if "Y" not in arrays:
-        raise DataError(f"{path} has no key Y (an indicator matrix, rows x labels)")
     for key, what in (("X", "features"), ("Y", "labels")):
-        if arrays[key].ndim == 2:
+        if key in arrays and arrays[key].ndim == 2:
             check_cells(path, 1, arrays[key].shape[1], what)
     names = {key: arrays[key].reshape(-1).tolist() for key in _KEYS[-2:] if key in arrays}
     try:
-        return MultiLabelData(arrays["X"], arrays["Y"], name=name, **names)
+        return MultiLabelData(arrays["X"], arrays.get("Y"), name=name, **names)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
 

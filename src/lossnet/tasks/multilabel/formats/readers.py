@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from lossnet.data.text import extension
+from lossnet.data.text import extension, stem
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 
 Labels = int | Sequence[str] | None
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
-#: The module of this folder whose ``read`` reads files of an extension.
+#: The module of this folder whose ``read(paths, labels, name)`` reads files of an extension.
 EXTENSIONS = {
     ".arff": "arff",
     ".csv": "csv",
@@ -22,7 +23,16 @@ EXTENSIONS = {
 }
 
 
-def read_files(
+def reader(path: str | Path) -> Any:
+    """The module that reads the file."""
+    kind = extension(path)
+    if kind not in EXTENSIONS:
+        known = ", ".join(sorted(EXTENSIONS))
+        raise DataError(f"{path}: unknown kind of file; known: {known}, each also with .gz")
+    return import_module(f"lossnet.tasks.multilabel.formats.{EXTENSIONS[kind]}")
+
+
+def load_files(
     paths: Sequence[str | Path], *, labels: Labels = None, name: str | None = None
 ) -> list[MultiLabelData]:
     """Read the files of one data set, the training file first, so that their columns agree.
@@ -34,14 +44,9 @@ def read_files(
     """
     if not paths:
         raise DataError("no files given; name at least one")
-    kinds = {extension(path) for path in paths}
-    for path in paths:
-        if extension(path) not in EXTENSIONS:
-            known = ", ".join(sorted(EXTENSIONS))
-            raise DataError(f"{path}: unknown kind of file; known: {known}, each also with .gz")
-    modules = {EXTENSIONS[kind] for kind in kinds}
-    if len(modules) > 1:
-        raise DataError(f"the files of one data set must have one format, got {sorted(kinds)}")
-    module = import_module(f"lossnet.tasks.multilabel.formats.{modules.pop()}")
-    data: list[MultiLabelData] = module.read(paths, labels=labels, name=name)
+    first, *others = map(reader, paths)
+    if any(other is not first for other in others):
+        kinds = sorted({extension(path) for path in paths})
+        raise DataError(f"the files of one data set must have one format, got {kinds}")
+    data: list[MultiLabelData] = first.read(paths, labels, name or stem(paths[0]))
     return data

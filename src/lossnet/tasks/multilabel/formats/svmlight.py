@@ -8,6 +8,7 @@ then counted from 0.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -39,9 +40,7 @@ class _Rows:
     values: list[float] = field(default_factory=list)
 
 
-def read(
-    paths: Sequence[str | Path], *, labels: Labels = None, name: str | None = None
-) -> list[MultiLabelData]:
+def read(paths: Sequence[str | Path], labels: Labels, name: str) -> list[MultiLabelData]:
     """Read the svmlight files of one data set, so that their columns agree.
 
     Without a header line, features are counted from 1 unless a 0 appears in some file, and the
@@ -51,19 +50,16 @@ def read(
         paths: one file or more.
         labels: how many labels there are (ids from 0, or from 1 where id 0 never appears but
             the last one does), or their names in the order of the ids.
-        name: what to call the data set; the first file's name where None.
+        name: what to call the data set.
     """
     files = [_read(Path(path)) for path in paths]
     sizes = {tuple(f.header[1:]) for f in files}
     if len(sizes) > 1:
-        raise DataError(
-            f"{paths[0]} and the files read with it differ in their header lines: {sizes}"
-        )
+        raise DataError(f"{paths[0]} and files read with it differ in their header lines: {sizes}")
     ids, label_names = _ids(files, labels)
     matrices, names = _features(files)
-    title = name or stem(paths[0])
     return [
-        MultiLabelData(X, _indicators(f, ids), names, label_names, title, None, f.notes)
+        MultiLabelData(X, _indicators(f, ids), names, label_names, name, None, f.notes)
         for f, X in zip(files, matrices, strict=True)
     ]
 
@@ -72,7 +68,7 @@ def read_unlabelled(path: str | Path) -> MultiLabelData:
     """Read one svmlight file for prediction: its labels, if any, are left out."""
     rows = _read(Path(path))
     (X,), names = _features([rows])
-    return MultiLabelData(X, np.zeros((X.shape[0], 0)), names, [], stem(path), None, rows.notes)
+    return MultiLabelData(X, None, names, name=stem(path), notes=rows.notes)
 
 
 def _read(path: Path) -> _Rows:
@@ -84,10 +80,8 @@ def _read(path: Path) -> _Rows:
         if text.strip() or (rows.header and "#" not in line):
             _add(rows, number, text)
     if rows.header and rows.header[0] != len(rows.lines):
-        raise DataError(
-            f"{path}: the header announces {rows.header[0]} rows, the file holds "
-            f"{len(rows.lines)}; is it cut short?"
-        )
+        counts = f"announces {rows.header[0]} rows, the file holds {len(rows.lines)}"
+        raise DataError(f"{path}: the header {counts}; is it cut short?")
     if not rows.lines:
         raise DataError(f"{path} holds no rows")
     return rows
@@ -124,8 +118,8 @@ def _add(rows: _Rows, number: int, text: str) -> None:
             raise ValueError
     except ValueError:
         bad = next(t for t in tokens if not _is_pair(t))
-        problem = f"{bad!r} is not feature:value, an integer and a finite number"
-        raise DataError(f"{where}: {problem}") from None
+        rule = "feature:value, an integer and a finite number"
+        raise DataError(f"{where}: {bad!r} is not {rule}") from None
     if features and min(features) < 0:
         raise DataError(f"{where}: feature number {min(features)} is negative")
     if len(set(features)) < len(features):
@@ -139,11 +133,8 @@ def _add(rows: _Rows, number: int, text: str) -> None:
 
 def _is_pair(token: str) -> bool:
     left, _, right = token.partition(":")
-    try:
-        int(left)
-    except ValueError:
-        return False
-    return "_" not in left and is_number(right)
+    # int() takes at most 4300 digits.
+    return re.fullmatch(r"[+-]?\d{1,4300}", left) is not None and is_number(right)
 
 
 def _ids(files: list[_Rows], labels: Labels) -> tuple[Sequence[int], list[str]]:
@@ -156,9 +147,8 @@ def _ids(files: list[_Rows], labels: Labels) -> tuple[Sequence[int], list[str]]:
     if labels is not None:
         count = labels if isinstance(labels, int) else len(labels)
         if header and count != header[2]:
-            raise DataError(
-                f"{path}: the header announces {header[2]} labels, labels= gives {count}"
-            )
+            both = f"{header[2]} labels, labels= gives {count}"
+            raise DataError(f"{path}: the header announces {both}")
         first = int(not header and (*seen[:1], *seen[-1:]) == (1, count))
         ids = range(first, first + count)
     check_cells(path, max(len(f.lines) for f in files), len(ids), "labels")
@@ -170,14 +160,12 @@ def _ids(files: list[_Rows], labels: Labels) -> tuple[Sequence[int], list[str]]:
 def _indicators(rows: _Rows, ids: Sequence[int]) -> np.ndarray[Any, Any]:
     place = {i: k for k, i in enumerate(ids)}
     Y = np.zeros((len(rows.labels), len(ids)), dtype=np.uint8)
-    for r, row in enumerate(rows.labels):
-        for i in row:
-            if i not in place:
-                raise DataError(
-                    f"{rows.path}, line {rows.lines[r]}: label {i}, but the labels are "
-                    f"{ids[0]} to {ids[-1]}"
-                )
-            Y[r, place[i]] = 1
+    for line, on, row in zip(rows.lines, rows.labels, Y, strict=True):
+        try:
+            row[[place[i] for i in on]] = 1
+        except KeyError as error:
+            rule = f"label {error}, but the labels are {ids[0]} to {ids[-1]}"
+            raise DataError(f"{rows.path}, line {line}: {rule}") from None
     return Y
 
 
@@ -196,10 +184,8 @@ def _features(files: list[_Rows]) -> tuple[list[Any], list[str]]:
         largest = max(rows.features, default=-1)
         if largest - first >= width:
             line = rows.lines[bisect(ends, rows.features.index(largest)) - 1]
-            raise DataError(
-                f"{rows.path}, line {line}: feature {largest}, but the header announces {width} "
-                "features, counted from 0"
-            )
+            rule = f"but the header announces {width} features, counted from 0"
+            raise DataError(f"{rows.path}, line {line}: feature {largest}, {rule}")
         with np.errstate(over="ignore"):
             values = np.array(rows.values, dtype=np.float32)
         columns = np.array(rows.features, dtype=np.int64) - first
