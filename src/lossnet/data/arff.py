@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +42,8 @@ def read_table(path: str | Path) -> Table:
     lines, notes = read_lines(path)
     relation, attributes, start = _header(path, lines)
     attributes = _unique_names(attributes, notes)
-    rows = [
-        (number, text)
-        for number, line in enumerate(lines[start:], start + 1)
-        if (text := line.strip()) and text[0] != "%"
-    ]
+    numbered = enumerate(map(str.strip, lines[start:]), start + 1)
+    rows = [(number, text) for number, text in numbered if text and text[0] != "%"]
     if not rows:
         raise DataError(f"{path}: no rows after @data; is the file cut short?")
     read = _sparse if rows[0][1].startswith("{") else _dense
@@ -67,31 +64,27 @@ def _header(path: Path, lines: Sequence[str]) -> tuple[str, list[Attribute], int
         if keyword == "@relation":
             relation = _unquote(_strip_comment(rest), where)
         elif keyword == "@attribute":
-            attribute = _attribute(rest.strip(), where)
-            attributes.append(attribute)
+            attributes.append(_attribute(rest.strip(), where))
         elif keyword == "@data":
             if not attributes:
                 raise DataError(f"{where}: @data before any @attribute")
             return relation, attributes, index + 1
         else:
-            raise DataError(
-                f"{where}: expected @relation, @attribute, @data or a comment (%), got "
-                f"{text[:40]!r}; is this an ARFF file?"
-            )
+            expected = "expected @relation, @attribute, @data or a comment (%)"
+            raise DataError(f"{where}: {expected}, got {text[:40]!r}; is this an ARFF file?")
     raise DataError(f"{path}, line {len(lines)}: the file ends without @data; is it cut short?")
 
 
 def _unique_names(attributes: list[Attribute], notes: list[str]) -> list[Attribute]:
     """Number the attributes that share a name: ``a``, ``a#2``, ``a#3``."""
     taken: Counter[str] = Counter()
-    unique = []
-    for attribute in attributes:
+    unique = list(attributes)
+    for k, attribute in enumerate(attributes):
         taken[attribute.name] += 1
         if taken[attribute.name] > 1:
             name = f"{attribute.name}#{taken[attribute.name]}"
             notes.append(f"attribute {attribute.name!r} is declared again: called {name!r}")
-            attribute = replace(attribute, name=name)
-        unique.append(attribute)
+            unique[k] = replace(attribute, name=name)
     return unique
 
 
@@ -114,10 +107,9 @@ def _attribute(text: str, where: str) -> Attribute:
     if kind in _OTHER:
         values = [v.strip() for v in more.split(",")]
         return Attribute(name, kind, tuple(v for v in values if v and kind == "hierarchical"))
-    raise DataError(
-        f"{where}: attribute {name!r} has the unknown type {kind[:40]!r}; expected numeric, real, "
-        "integer, string, date, hierarchical or {value, ...}"
-    )
+    expected = "numeric, real, integer, string, date, hierarchical or {value, ...}"
+    unknown = f"attribute {name!r} has the unknown type {kind[:40]!r}"
+    raise DataError(f"{where}: {unknown}; expected {expected}")
 
 
 def _dense(path: Path, rows: _Rows, width: int) -> tuple[list[tuple[str, ...]], None]:
@@ -143,33 +135,27 @@ def _miscount(where: str, text: str, got: int, width: int) -> str:
 
 def _sparse(path: Path, rows: _Rows, width: int) -> tuple[list[list[str]], list[_Array]]:
     """The strings listed for each attribute, and the rows in which they are."""
-    columns: list[str] = []
-    values: list[str] = []
-    counts = []
-    for number, text in rows:
-        left, right = _pairs(text, f"{path}, line {number}")
-        columns += left
-        values += right
-        counts.append(len(left))
+    pairs = [_pairs(text, f"{path}, line {number}") for number, text in rows]
+    columns = list(chain.from_iterable(left for left, _ in pairs))
+    values = list(chain.from_iterable(right for _, right in pairs))
+    counts = [len(left) for left, _ in pairs]
     owner = np.repeat(np.arange(len(rows)), counts)
+
+    def error(k: Any, problem: str) -> DataError:
+        return DataError(f"{path}, line {rows[owner[k]][0]}: {problem}")
+
     try:
         index = np.fromiter(map(int, columns), np.int64, len(columns))
     except (ValueError, OverflowError):
         bad = next(k for k, c in enumerate(columns) if not c.isdecimal() or len(c) > 18)
-        where = f"{path}, line {rows[owner[bad]][0]}"
-        raise DataError(f"{where}: {columns[bad]!r} is not an attribute's number") from None
-    wrong = np.flatnonzero((index < 0) | (index >= width))
-    if wrong.size:
-        raise DataError(
-            f"{path}, line {rows[owner[wrong[0]]][0]}: attribute number {index[wrong[0]]}, but "
-            f"there are {width} attributes, counted from 0"
-        )
+        raise error(bad, f"{columns[bad]!r} is not an attribute's number") from None
+    for k in np.flatnonzero((index < 0) | (index >= width)):
+        rule = f"but there are {width} attributes, counted from 0"
+        raise error(k, f"attribute number {index[k]}, {rule}")
     order = np.argsort(index, kind="stable")
     owner, index = owner[order], index[order]
-    twice = np.flatnonzero((np.diff(index) == 0) & (np.diff(owner) == 0))
-    if twice.size:
-        where = f"{path}, line {rows[owner[twice[0]]][0]}"
-        raise DataError(f"{where}: attribute number {index[twice[0]]} is given twice")
+    for k in np.flatnonzero((np.diff(index) == 0) & (np.diff(owner) == 0)):
+        raise error(k, f"attribute number {index[k]} is given twice")
     listed = np.array(values, dtype=object)[order].tolist()
     ends = np.searchsorted(index, np.arange(width + 1)).tolist()
     spans = [slice(*span) for span in pairwise(ends)]

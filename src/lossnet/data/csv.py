@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from pathlib import Path
 
 from lossnet.data.table import MISSING, Attribute, Table, is_number
@@ -58,8 +59,6 @@ def _check_header(path: Path, header: list[str]) -> None:
         raise DataError(f"{path} has no header line; put the columns' names on the first line")
     if "" in header:
         raise DataError(f"{path}: column {header.index('') + 1} has no name in the header line")
-    seen: set[str] = set()
-    for name in header:
-        if name in seen:
-            raise DataError(f"{path}: two columns are called {name!r}; rename one of them")
-        seen.add(name)
+    name, count = Counter(header).most_common(1)[0]
+    if count > 1:
+        raise DataError(f"{path}: two columns are called {name!r}; rename one of them")

@@ -21,17 +21,12 @@ from lossnet.nets import LabelMLP
 from lossnet.spaces import Binary, Space
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, LABELS
+from lossnet.tasks.multilabel import thresholds
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.imputer import Imputer
 from lossnet.tasks.multilabel.metrics import apply_threshold, get_metric
 from lossnet.tasks.multilabel.stratified import stratified_split
 from lossnet.tasks.multilabel.targets import LABELS_FORM, Labels, read_rows
-from lossnet.tasks.multilabel.thresholds import (
-    check_metric,
-    check_threshold,
-    choose_threshold,
-    validation_metric,
-)
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import Standardiser, vector
 from lossnet.training import Arrays
@@ -123,7 +118,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         check_share("energy_dropout", self._filled_in(method)["energy_dropout"])
         for name in ("task_net", "energy_net"):
             check_factory(name, getattr(self, name))
-        check_threshold(self.threshold)
+        thresholds.check_threshold(self.threshold)
         if not isinstance(self.standardise, bool):
             check_choice("standardise", self.standardise, ["auto", "True", "False"])
 
@@ -166,7 +161,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
 
     def _learn(self, data: Any, validation: Any, unlabelled: Any, seed: int) -> None:
         if validation is not None:
-            check_metric(get_metric(self.metric), validation.Y)
+            thresholds.check_metric(get_metric(self.metric), validation.Y)
         self.imputer_ = Imputer.of(data.X)
         self.standardiser_ = Standardiser.of(self.imputer_(data.X), self.standardise)
 
@@ -193,7 +188,9 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
 
     def _measure(self, data: MultiLabelData, outputs: Any) -> float:
         """The metric at the threshold a user would get."""
-        return validation_metric(self.threshold, get_metric(self.metric), data.Y, outputs)
+        return thresholds.validation_metric(
+            self.threshold, get_metric(self.metric), data.Y, outputs
+        )
 
     def _finish(self, validation: Any) -> None:
         self.threshold_: Any = 0.5 if isinstance(self.threshold, str) else float(self.threshold)
@@ -203,7 +200,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
 
     def _choose_threshold(self, data: MultiLabelData) -> None:
         metric, proba = get_metric(self.metric), self._outputs(self._proposal(), data)
-        self.threshold_ = choose_threshold(self.threshold, metric, data.Y, proba)
+        self.threshold_ = thresholds.choose_threshold(self.threshold, metric, data.Y, proba)
         self.best_metric_ = float(metric(data.Y, proba, self.threshold_))
 
     def tune_threshold(self, X: Any, Y: Any = None) -> Self:
@@ -211,9 +208,9 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
 
         ``threshold`` and ``metric`` say how; the nets stay as they are.
         """
-        check_threshold(self.threshold)
+        thresholds.check_threshold(self.threshold)
         data = self._scored((X, Y))
-        check_metric(get_metric(self.metric), data.Y)
+        thresholds.check_metric(get_metric(self.metric), data.Y)
         self._choose_threshold(data)
         return self
 
@@ -223,7 +220,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         For methods that predict so, or with ``refine``: ``refine_steps_`` are the fewest steps of
         the best metric on this data, each number of steps with a threshold of its own.
         """
-        check_threshold(self.threshold)
+        thresholds.check_threshold(self.threshold)
         return super().tune_refinement(X, y, most=most).tune_threshold(X, y)
 
     # Predicting ------------------------------------------------------------------------------

@@ -106,7 +106,7 @@ def matched(
     """The data in the known columns; where not ``labelled``, without labels."""
     X, notes = _features_like(data, known["features"])
     names = list(_names(known)) or data.feature_names
-    Y = _labels_like(data, known["labels"], source) if labelled else None
+    Y: Any = _labels_like(data, known["labels"], source) if labelled else None
     labels = known["labels"] if labelled else []
     return MultiLabelData(X, Y, names, labels, data.name, None, [*data.notes, *notes])
 

@@ -23,24 +23,20 @@ def describe(data: MultiLabelData, parts: Mapping[str, MultiLabelData], *, top: 
         ["label sets", f"{data.diversity:,} distinct"],
         ["checksum", data.checksum()[:16]],
     ]
-    return "\n".join(
-        [
-            data.name,
-            aligned(lines),
-            *(f"note: {note}" for note in data.notes),
-            f"\ncommonest labels\n{_commonest(data, top)}",
-            "\nlabels that go together (lift: how many times as often as by chance)",
-            _pairs(data, top),
-        ]
-    )
+    notes = [f"note: {note}" for note in data.notes]
+    together = "labels that go together (lift: how many times as often as by chance)"
+    head = "\n".join([data.name, aligned(lines), *notes])
+    common = f"commonest labels\n{_commonest(data, top)}"
+    return f"{head}\n\n{common}\n\n{together}\n{_pairs(data, top)}"
 
 
 def _commonest(data: MultiLabelData, top: int) -> str:
     counts = data.Y.sum(axis=0, dtype=np.int64)
-    order = np.argsort(-counts, kind="stable")[:top]
-    share = [f"{100 * counts[k] / data.n_rows:.1f} %" for k in order]
-    lines = [[data.label_names[k], f"{counts[k]:,}", s] for k, s in zip(order, share, strict=True)]
-    return aligned([["label", "rows", "share"], *lines], right=(1, 2))
+    lines = [["label", "rows", "share"]]
+    for k in np.argsort(-counts, kind="stable")[:top]:
+        share = f"{100 * counts[k] / data.n_rows:.1f} %"
+        lines.append([data.label_names[k], f"{counts[k]:,}", share])
+    return aligned(lines, right=(1, 2))
 
 
 def _pairs(data: MultiLabelData, top: int) -> str:
@@ -59,9 +55,8 @@ def _pairs(data: MultiLabelData, top: int) -> str:
     if not len(a):
         return f"no two labels are on together in {least:g} rows or more"
     lift = both[a, b] * data.n_rows / (counts[a] * counts[b])
-    order = np.lexsort((-both[a, b], -lift))[:top]
     lines = [["label", "label", "rows", "lift"]]
-    for k in order:
+    for k in np.lexsort((-both[a, b], -lift))[:top]:
         pair = [data.label_names[a[k]], data.label_names[b[k]]]
         lines.append([*pair, f"{int(both[a[k], b[k]]):,}", f"{lift[k]:.2f}"])
     return aligned(lines, right=(2, 3))

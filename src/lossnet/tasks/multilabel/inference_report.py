@@ -90,17 +90,15 @@ def inference_gap(
         raise SettingError(f"most must be at least 0, got {most}")
     check_is_fitted(model, "nets_")
     if missing := {"task", "augmented"} - set(model.nets_):
-        raise SettingError(
-            f"{model.method_.name!r} has no net {sorted(missing)[0]!r} as it is set, or it was not "
-            "kept; methods with a test-time and a cost-augmented net are infnet (with "
-            "loss='margin') and infnet-plus"
-        )
+        lacks = f"has no net {min(missing)!r} as it is set, or it was not kept"
+        use = "methods with both nets are infnet (with loss='margin') and infnet-plus"
+        raise SettingError(f"{model.method_.name!r} {lacks}; {use}")
     data, metric = model._scored((X, Y)), get_metric(model.metric)
     outputs = [model._outputs(NetOutput(net), data) for net in ("task", "augmented")]
     on, other = (apply_threshold(p, model.threshold_) for p in outputs)
-    values = (metric(data.Y, p, model.threshold_) for p in outputs)
+    test_time, augmented = (metric(data.Y, p, model.threshold_) for p in outputs)
     found = _differences(data.Y, on, other, model.label_names_)[:most]
-    return InferenceGap(metric.name, *values, found)
+    return InferenceGap(metric.name, test_time, augmented, found)
 
 
 def _differences(

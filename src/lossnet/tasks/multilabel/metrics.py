@@ -85,7 +85,7 @@ def _sum(counts: Counts) -> Counts:
 
 #: Metrics of counts: whether to count by row (0) or by label (1), and the metric of tp, predicted
 #: and gold (..., n or L) and of n L. So they are known at every threshold from one pass.
-COUNTED: dict[str, tuple[int, Callable[[Any, Any, Any, int], Floats]]] = {
+COUNTED: dict[str, tuple[int, Callable[..., Floats]]] = {
     "example-f1": (0, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=1.0).mean(-1)),
     "micro-f1": (1, lambda tp, p, g, size: f1_of_counts(_sum(tp), _sum(p), _sum(g), empty=0.0)),
     "macro-f1": (1, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=0.0).mean(-1)),

@@ -16,10 +16,7 @@ from lossnet.tasks.multilabel.dataset import MultiLabelData, check_real
 from lossnet.tasks.multilabel.metrics import check_binary
 
 #: What :meth:`Labels.to_json` gives: see :func:`lossnet.files.check_form`.
-LABELS_FORM = (
-    {"names": [str], "named": bool},
-    {"classes": ([str], [bool], [float]), "dtype": str},
-)
+LABELS_FORM = ({"names": [str], "named": bool}, {"classes": ([str], [bool], [float]), "dtype": str})
 
 
 _LISTS = "for label lists see sklearn.preprocessing.MultiLabelBinarizer"
@@ -60,13 +57,10 @@ class Labels:
         if values.ndim == 1:
             labels = cls(["y"], classes=_two_classes(values))
             return labels.encode(values), labels
-        if names is not None:
-            twice, count = Counter(names).most_common(1)[0]
-            if count > 1:
-                raise DataError(f"two columns of Y are called {twice!r}; give each its own name")
-            labels = cls(names, named=True)
-        else:
-            labels = cls([f"label_{i}" for i in range(values.shape[1])])
+        if names and (twice := Counter(names).most_common(1)[0])[1] > 1:
+            raise DataError(f"two columns of Y are called {twice[0]!r}; give each its own name")
+        made_up = [f"label_{i}" for i in range(values.shape[1])]
+        labels = cls(names or made_up, named=bool(names))
         return _indicator(values, labels.names), labels
 
     def encode(self, Y: Any) -> np.ndarray:

@@ -41,16 +41,12 @@ class MultiLabelTask(Task):
 
     def add_options(self, group: Any, command: str) -> None:
         """``--labels``, and for a trained model ``--threshold``."""
-        group.add_argument(
-            "--labels",
-            type=count_or_names,
-            help="which columns are labels, where the file does not say: n for the first n, -n "
-            "for the last n, or names between commas",
-        )
+        which = "n for the first n, -n for the last n, or names between commas"
+        what = f"which columns are labels, where the file does not say: {which}"
+        group.add_argument("--labels", type=count_or_names, help=what)
         if command in ("evaluate", "predict"):
-            group.add_argument(
-                "--threshold", type=probability, metavar="X", help="in place of the model's own"
-            )
+            what = "in place of the model's own"
+            group.add_argument("--threshold", type=probability, metavar="X", help=what)
 
     # Data ------------------------------------------------------------------------------------
 
@@ -83,19 +79,14 @@ class MultiLabelTask(Task):
         }
         read = once(args, (source, repr(options)), lambda: read_parts(source, **options))
         if known and not labelled:
-            return {
-                part: replace(data, notes=[*data.notes, *_missing_values(data)])
-                for part, data in read.items()
-            }
+            notes = {part: [*data.notes, *_missing_values(data)] for part, data in read.items()}
+            return {part: replace(data, notes=notes[part]) for part, data in read.items()}
         return read
 
     def facts(self, data: Any, args: argparse.Namespace) -> dict[str, Any]:
         """The names of labels and features, and whether labels had to be given."""
-        return {
-            "labels": data.label_names,
-            "features": data.feature_names,
-            "labels_given": args.labels is not None,
-        }
+        names = {"labels": data.label_names, "features": data.feature_names}
+        return {**names, "labels_given": args.labels is not None}
 
     def known(self, model: Any) -> Known:
         """Names of labels, number of features."""
@@ -127,11 +118,10 @@ class MultiLabelTask(Task):
         """Every metric at the model's threshold (or the one given) and at 0.5."""
         from lossnet.tasks.multilabel.metrics import evaluate
 
-        given = None if args is None else args.threshold
-        proba = _probabilities(model, data)
+        given, proba = args and args.threshold, _probabilities(model, data)
         first = OWN if given is None else f"at {given:g}"
-        own = _threshold(model, args)
-        return {first: evaluate(data.Y, proba, own), HALF: evaluate(data.Y, proba, 0.5)}
+        own = evaluate(data.Y, proba, _threshold(model, args))
+        return {first: own, HALF: evaluate(data.Y, proba, 0.5)}
 
     def flat(self, measured: Measured) -> dict[str, float]:
         """``example-f1`` at the threshold and, at 0.5, ``example-f1@0.5``."""
@@ -205,7 +195,7 @@ def _probabilities(model: Any, data: MultiLabelData) -> Any:
 
 def _threshold(model: Any, args: argparse.Namespace | None) -> Any:
     """The one given, or the model's own."""
-    given = None if args is None else args.threshold
+    given = args and args.threshold
     return model.threshold_ if given is None else given
 
 

@@ -87,28 +87,22 @@ def choose(tables: Sequence[Table], j: int, *, label: bool) -> Coding:
     """The coding of attribute ``j``, common to all the tables (files of one data set)."""
     first, path = tables[0].attributes[j], tables[0].path
     if any(t.attributes[j].kind != first.kind for t in tables):
-        raise DataError(
-            f"{path} and the files read with it declare different types for {first.name!r}; give "
-            "it one type"
-        )
+        problem = f"declare different types for {first.name!r}; give it one type"
+        raise DataError(f"{path} and the files read with it {problem}")
     if first.kind == "numeric":
         return Coding([first.name])
     if j == 0 and not label and _names_rows(tables[0]):
-        why = f"dropped {first.name!r}: it names the rows (words, nearly all different)"
-        return Coding([], note=why)
+        what = "it names the rows (words, nearly all different)"
+        return Coding([], note=f"dropped {first.name!r}: {what}")
     if first.kind == "nominal":
         return _nominal(tables, j)
     if first.kind != "string":
-        raise DataError(
-            f"{path}: attribute {first.name!r} is of type {first.kind}, which cannot be a "
-            f"{'label' if label else 'feature'}; convert it to numbers or remove it"
-        )
+        use = f"which cannot be a {'label' if label else 'feature'}; make it numbers or remove it"
+        raise DataError(f"{path}: attribute {first.name!r} is of type {first.kind}, {use}")
     if all(v == MISSING or is_number(v) for t in tables for v in t.column(j)):
         return Coding([first.name])
-    raise DataError(
-        f"{path}: attribute {first.name!r} is text; turn it into numbers first (for instance with "
-        "scikit-learn's TfidfVectorizer) or remove it"
-    )
+    remedy = "turn it into numbers first (scikit-learn's TfidfVectorizer does) or remove it"
+    raise DataError(f"{path}: attribute {first.name!r} is text; {remedy}")
 
 
 def _nominal(tables: Sequence[Table], j: int) -> Coding:
@@ -134,11 +128,7 @@ def _meaning(values: tuple[str, ...]) -> tuple[frozenset[float] | None, dict[str
 
 
 def _names_rows(table: Table) -> bool:
-    column = table.column(0)
-    distinct = set(column)
-    return (
-        table.attributes[0].kind in ("nominal", "string")
-        and (len(column) >= _ID_ROWS or table.attributes[0].kind == "string")
-        and len(distinct) >= _ID_SHARE * len(column)
-        and not any(map(is_number, distinct))
-    )
+    distinct, kind = set(table.column(0)), table.attributes[0].kind
+    enough = kind == "string" or (kind == "nominal" and table.n_rows >= _ID_ROWS)
+    different = len(distinct) >= _ID_SHARE * table.n_rows
+    return enough and different and not any(map(is_number, distinct))

@@ -59,7 +59,7 @@ def encode(
     labels: LabelColumns,
     name: str,
     *,
-    Y: Sequence[np.ndarray[Any, Any] | None] | None = None,
+    Y: Sequence[Any] | None = None,
     skip: Sequence[int] = (),
 ) -> list[MultiLabelData]:
     """One data set per table, with the same columns in all.
@@ -87,13 +87,10 @@ def encode(
         bits = {j: _label_coding(tables, j) for j in labels.index}
         Y = [_label_block(table, bits) for table in tables]
     names = [column for coding in codings.values() for column in coding.columns]
-    return [
-        MultiLabelData(
-            *(block, y, names, labels.names, name, labels.parents),
-            notes=[*table.notes, *_notes(table, codings)],
-        )
-        for table, block, y in zip(tables, blocks, Y, strict=True)
-    ]
+    columns = (names, labels.names, name, labels.parents)
+    notes = [[*table.notes, *_notes(table, codings)] for table in tables]
+    parts = zip(blocks, Y, notes, strict=True)
+    return [MultiLabelData(block, y, *columns, noted) for block, y, noted in parts]
 
 
 def _check_same_attributes(tables: Sequence[Table]) -> None:
@@ -130,9 +127,7 @@ def _label_block(table: Table, codings: dict[int, Coding]) -> np.ndarray[Any, An
     check_cells(table.path, table.n_rows, len(codings), "labels")
     block = _block(table, codings)
     block = block.toarray() if hasattr(block, "toarray") else block
-    missing = np.argwhere(np.isnan(block))
-    if missing.size:
-        row, k = missing[0]
+    for row, k in np.argwhere(np.isnan(block)):
         name = table.attributes[list(codings)[k]].name
         raise table.error(row, f"label {name!r} is missing (?); a label must be 0 or 1")
     return block.astype(np.uint8)

@@ -44,9 +44,9 @@ def read(paths: Sequence[str | Path], labels: Labels, name: str) -> list[MultiLa
 
 def read_unlabelled(path: str | Path) -> MultiLabelData:
     """Read a ``.npz`` file for prediction: ``Y`` and the labels' names are left out."""
-    arrays = _arrays(path)
-    wanted = {key: arrays[key] for key in ("X", "feature_names") if key in arrays}
-    return _data(path, wanted, stem(path))
+    wanted = ("X", "feature_names")
+    arrays = {key: array for key, array in _arrays(path).items() if key in wanted}
+    return _data(path, arrays, stem(path))
 
 
 def _arrays(path: str | Path, *needed: str) -> dict[str, Any]:
@@ -65,9 +65,10 @@ def _data(path: str | Path, arrays: dict[str, Any], name: str) -> MultiLabelData
     for key, what in (("X", "features"), ("Y", "labels")):
         if key in arrays and arrays[key].ndim == 2:
             check_cells(path, 1, arrays[key].shape[1], what)
+    fields = {key: arrays[key] for key in ("X", "Y") if key in arrays}
     names = {key: arrays[key].reshape(-1).tolist() for key in _KEYS[-2:] if key in arrays}
     try:
-        return MultiLabelData(arrays["X"], arrays.get("Y"), name=name, **names)
+        return MultiLabelData(name=name, **fields, **names)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
 

@@ -58,17 +58,15 @@ def read(paths: Sequence[str | Path], labels: Labels, name: str) -> list[MultiLa
         raise DataError(f"{paths[0]} and files read with it differ in their header lines: {sizes}")
     ids, label_names = _ids(files, labels)
     matrices, names = _features(files)
-    return [
-        MultiLabelData(X, _indicators(f, ids), names, label_names, name, None, f.notes)
-        for f, X in zip(files, matrices, strict=True)
-    ]
+    columns, pairs = (names, label_names, name, None), zip(files, matrices, strict=True)
+    return [MultiLabelData(X, _indicators(f, ids), *columns, f.notes) for f, X in pairs]
 
 
 def read_unlabelled(path: str | Path) -> MultiLabelData:
     """Read one svmlight file for prediction: its labels, if any, are left out."""
     rows = _read(Path(path))
     (X,), names = _features([rows])
-    return MultiLabelData(X, None, names, name=stem(path), notes=rows.notes)
+    return MultiLabelData(X, feature_names=names, name=stem(path), notes=rows.notes)
 
 
 def _read(path: Path) -> _Rows:
