@@ -180,13 +180,13 @@ def _peak() -> int:
 
 def table() -> str:
     """The last recorded costs, method by method."""
-    lines = ["| method | a training batch | a prediction |", "|---|---|---|"]
+    lines = ["| method | training batch | prediction |", "|---|---|---|"]
     for run in find(STORE, data="costs")[-1:]:
         for name in NAMES:
             if f"train {name}" in run.metrics:
                 train, answer = run.metrics[f"train {name}"], run.metrics[f"predict {name}"]
                 lines.append(f"| {name} | {train:.1f}x | {answer:.1f}x |")
-        lines += ["", "| ratio | measured | to stay within |", "|---|---|---|"]
+        lines += ["", "| ratio | measured | limit |", "|---|---|---|"]
         for name, limit in LIMITS.items():
             lines.append(f"| {name} | {run.metrics[name]:.2f}x | {limit}x |")
         lines += ["", "| memory of an implicit-nce energy update | MB |", "|---|---|"]

@@ -1,7 +1,7 @@
 """Write the tables of the results store into the docs: ``python benchmarks/report.py``.
 
-Replaces what stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` in README.md,
-docs/results.md and docs/choosing.md. ``--check`` only tells whether they are up to date.
+Replaces the text between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` in README.md,
+docs/results.md and docs/choosing.md. ``--check`` only reports whether they are up to date.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def tags_and_pixels() -> str:
 
 def speed() -> str:
     """The ratios of the last speed run."""
-    lines = ["| ratio | measured | to stay within |", "|---|---|---|"]
+    lines = ["| ratio | measured | limit |", "|---|---|---|"]
     from speed import LIMITS
 
     for run in find(ROOT / "results", data="speed")[-1:]:

@@ -1,9 +1,9 @@
 """Speed of tagging in one run: ``OMP_NUM_THREADS=1 python benchmarks/tagging_speed.py``.
 
-Sentences a second on twitter_pos, all with BiLSTMs of one size: decoding alone, from features that
+Sentences per second on twitter_pos, all with BiLSTMs of one size: decoding alone, from features that
 are there, and from words to tags, of the inference network, of Viterbi's algorithm on a random
 field and of gradient-based inference on the energy; then training of InfNet+ with its three ways
-of sharing (paper 003, Table 2: separated 66, shared 78, stacked 92 sentences a second). Runs are
+of sharing (paper 003, Table 2: separated 66, shared 78, stacked 92 sentences per second). Runs are
 interleaved and the least time counts. ``--results FOLDER`` records them.
 """
 
@@ -75,7 +75,7 @@ def decoding(model: SequenceTagger, data: SequenceData) -> dict[str, Callable[[]
 
 
 def rates(repeats: int) -> tuple[dict[str, float], str]:
-    """Sentences a second of everything, and the data's checksum."""
+    """Sentences per second of everything, and the data's checksum."""
     train, _, tests = parts("twitter_pos")
     test, vectors = tests["oct27"], read_vectors(VECTORS)
     model = tagger("infnet-plus", vectors, max_epochs=1).fit(train)
@@ -103,13 +103,13 @@ def rates(repeats: int) -> tuple[dict[str, float], str]:
 
 def table(results: str | Path = STORE) -> str:
     """The last run in the store."""
-    lines = ["| sentences a second | decoding alone | words to tags |", "|---|---|---|"]
+    lines = ["| sentences per second | decoding alone | words to tags |", "|---|---|---|"]
     runs = find(results, data=DATA)[-1:]
     for run in runs:
         for name in DECODERS:
             cells = [f"{run.metrics[f'{kind}, {name}']:,.0f}" for kind in ("decode", "end to end")]
             lines.append(f"| {name} | {' | '.join(cells)} |")
-    lines += ["", "| InfNet+ | sentences a second in training | paper 003 |", "|---|---|---|"]
+    lines += ["", "| InfNet+ | sentences per second in training | paper 003 |", "|---|---|---|"]
     for run in runs:
         for name, paper in zip(SHARING, (66, 78, 92), strict=True):
             lines.append(f"| {name} | {run.metrics[f'training, {name}']:,.0f} | {paper} |")
