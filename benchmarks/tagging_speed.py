@@ -1,8 +1,8 @@
 """Speed of tagging in one run: ``OMP_NUM_THREADS=1 python benchmarks/tagging_speed.py``.
 
-Sentences per second on twitter_pos, all with BiLSTMs of one size: decoding alone, from features that
-are there, and from words to tags, of the inference network, of Viterbi's algorithm on a random
-field and of gradient-based inference on the energy; then training of InfNet+ with its three ways
+Sentences per second on twitter_pos, with BiLSTMs of the same size: decoding alone, from ready
+features, and from words to tags, for the inference network, the Viterbi algorithm on a random
+field and gradient-based inference on the energy; then training of InfNet+ with its three ways
 of sharing (paper 003, Table 2: separated 66, shared 78, stacked 92 sentences per second). Runs are
 interleaved and the least time counts. ``--results FOLDER`` records them.
 """
