@@ -1,10 +1,10 @@
-"""Draw what `lossnet demo` predicted: label sets and completed digits of the first seed.
+"""Draw the predictions of `lossnet demo`: label sets and completed digits of the first seed.
 
     lossnet demo --out demo
     python examples/demo_picture.py demo      # writes demo/demo.png
 
-Label sets: the first test digits where cross-entropy or the refined learned loss contradicts
-itself. Lower halves: the first where the two differ.
+Label sets: the first test digits where cross-entropy or the refined learned loss predicts a
+contradictory set. Lower halves: the first digits where the two differ.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def draw(folder: Path) -> Path:
 
 
 def contradictory(predicted: np.ndarray, truths: np.ndarray) -> np.ndarray:
-    """Which predicted label sets no true one equals."""
+    """Which predicted label sets equal no true one."""
     known = {row.tobytes() for row in truths}
     return np.array([row.tobytes() not in known for row in predicted])
 
@@ -88,20 +88,20 @@ def draw_demo(
     truth: ArrayLike,
     completions: Mapping[str, ArrayLike],
 ) -> Path:
-    """Images with the label sets each method predicts; to their right, completed images.
+    """Draw images with the label sets that each method predicts and, to their right, completed images.
 
-    A right label is green, a wrong one red and bold, a missing one grey and struck through; a set
+    Correct labels are green, wrong ones red and bold, missing ones grey and struck through; a set
     that contradicts itself has a red frame.
 
     Args:
-        path: the picture to write; its suffix is the format.
+        path: the picture to write; its suffix determines the format.
         images: (n, H, W), 0 is white.
         truths: the true label set of each image.
         label_predictions: predicted label sets by method, one per image.
-        contradictions: one bool per image by method; a method that is absent has none.
-        upper: (n, h, W), what was given.
+        contradictions: one bool per image by method; absent methods have no contradictions.
+        upper: (n, h, W), the given upper parts.
         truth: (n, H, W), the complete images.
-        completions: by method (n, H, W), or (n, H - h, W) for only what was missing.
+        completions: by method (n, H, W), or (n, H - h, W) for only the missing parts.
     """
     page = Page()
     top = MARGIN + 0.4
@@ -164,7 +164,7 @@ def put_label_sets(
 def _cell(
     page: Page, x: float, y: float, truth: list[str], predicted: list[str], framed: bool
 ) -> float:
-    """One predicted label set as chips, wrapped to the cell; returns where it ends."""
+    """Draw one predicted label set as chips, wrapped to the cell; return where it ends."""
     chips = [(name, "right" if name in truth else "wrong") for name in predicted]
     chips += [(name, "missing") for name in truth if name not in predicted]
     if not predicted:

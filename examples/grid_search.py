@@ -1,4 +1,4 @@
-"""A learned loss in a scikit-learn pipeline, its weight chosen by cross-validation."""
+"""A learned loss in a scikit-learn pipeline, with its weight chosen by cross-validation."""
 
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV

@@ -1,4 +1,4 @@
-"""A new loss for the loss-net in one file: pairwise logistic ranking of truth and samples."""
+"""A custom loss for the loss-net in one file: pairwise logistic ranking of truth and samples."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""LearnedLoss in a plain PyTorch loop, beside the same loop with cross-entropy."""
+"""LearnedLoss in a plain PyTorch loop, compared with cross-entropy in the same loop."""
 
 import torch
 from torch.utils.data import DataLoader, TensorDataset

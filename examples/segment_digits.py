@@ -1,6 +1,6 @@
-"""Ink of handwritten digits under noise and a blot: cross-entropy, ALEN's net, and the net refined.
+"""Segment the ink of handwritten digits with noise and a blot.
 
-Draws ``segmentation.png`` and ``refinement_frames.png`` in the current folder.
+Compares cross-entropy, ALEN's net and its refined output, and draws ``segmentation.png`` and ``refinement_frames.png`` in the current folder.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ train, validation, test = slice(0, 500), slice(500, 600), slice(600, 900)
 
 
 def fitted(method: str) -> ImageSegmenter:
-    """The same network and epochs for both methods; digits are centred, so nothing is cropped."""
+    """Train with the same network and epochs; digits are centred, so nothing is cropped."""
     model = ImageSegmenter(
         method,
         task_net="fcn",

@@ -1,4 +1,4 @@
-"""Image segmentation in the manner of scikit-learn."""
+"""Image segmentation with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -42,51 +42,51 @@ _CHUNK = 64
 
 @dataclass(eq=False, repr=False)
 class ImageSegmenter(StructuredEstimator):
-    """A convolutional network that gives every pixel a class, trained with a learned loss.
+    """A convolutional network that assigns a class to every pixel, trained with a learned loss.
 
-    :meth:`fit` takes images ``(n, H, W, 3)`` or grey ones ``(n, H, W)``, uint8 or float, and masks
-    ``(n, H, W)``, the class of every pixel, integers from 0. Every method also takes an
-    :class:`~lossnet.tasks.image.ImageData`, or a folder or file that
-    :func:`~lossnet.tasks.image.load_images` reads, in place of both, and so does
-    ``validation_data``. :meth:`predict` gives the class of every pixel ``(n, H, W)``,
-    :meth:`predict_proba` the probability of the foreground ``(n, H, W)`` or of each class
-    ``(n, H, W, C)``; methods that predict by descending on the energy give relaxed outputs.
+    :meth:`fit` takes colour images ``(n, H, W, 3)`` or grey images ``(n, H, W)``, uint8 or float,
+    and masks ``(n, H, W)`` with the class of every pixel, integers from 0. Every method, and
+    ``validation_data``, also accepts an :class:`~lossnet.tasks.image.ImageData`, or a folder or
+    file that :func:`~lossnet.tasks.image.load_images` can read. :meth:`predict` returns the class
+    of every pixel ``(n, H, W)``, :meth:`predict_proba` the probability of the foreground
+    ``(n, H, W)`` or of each class ``(n, H, W, C)``; methods that predict by descending on the
+    energy return relaxed outputs.
 
     With two classes an output is a :class:`~lossnet.Binary` mask ``(H, W)``, with more a
-    :class:`~lossnet.Categorical` one ``(H, W, C)``; all else is the same.
+    :class:`~lossnet.Categorical` one ``(H, W, C)``; everything else is the same.
 
     Args:
-        method: a name that ``lossnet methods`` lists, or a :class:`~lossnet.Method`.
-        method_params: parameters of the named method in place of its defaults; each can also
-            be set as ``method__name``. Methods whose cost is soft F1 take soft IoU here, and
-            :data:`~lossnet.tasks.image.pixels.PIXEL_DEFAULTS` names what else differs.
-        classes: the classes' number, or their names; None counts those of the training masks.
+        method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`.
+        method_params: parameters of the named method that override its defaults; each can also
+            be set as ``method__name``. Methods whose cost is soft F1 use soft IoU here, and
+            :data:`~lossnet.tasks.image.pixels.PIXEL_DEFAULTS` lists the other differences.
+        classes: number or names of the classes; None uses those in the training masks.
         task_net: ``"unet"``, a small U-Net, ``"fcn"``, the papers' network, or a function
             ``(channels, outputs) -> nn.Module`` from images ``(B, channels, H, W)`` to logits.
-        energy_net: ``"critic"``, one number for the image, ``"score-map"`` or ``"unet-map"``,
-            the mean of a map that an FCN or a U-Net gives, or a function ``(channels, outputs) ->
-            Energy``; None takes the U-Net's map for ``alen`` and ``aen``, otherwise the critic.
-        width: maps of the nets' first layer; a U-Net's has half as many.
-        energy_width: the same of the loss-net; None takes ``width``.
+        energy_net: ``"critic"``, one number per image, ``"score-map"`` or ``"unet-map"``, the
+            mean of a score map from an FCN or a U-Net, or a function ``(channels, outputs) ->
+            Energy``; None selects the U-Net's map for ``alen`` and ``aen``, otherwise the critic.
+        width: number of maps in the nets' first layer; half as many in a U-Net.
+        energy_width: the same for the loss-net; None uses ``width``.
         dropout: dropout of the task-net's coarser maps.
-        energy_dropout: dropout of the loss-net; None takes 0.25 for the critic of methods that do
+        energy_dropout: dropout of the loss-net; None uses 0.25 for the critic of methods that do
             not descend on the energy, otherwise 0.
-        crop: side of the random crops it learns from, or height and width; ``"auto"`` takes three
-            quarters of the images' sides, None crops nothing.
+        crop: side, or height and width, of the random training crops; ``"auto"`` uses three
+            quarters of the images' sides, None does not crop.
         flip: mirror half of the crops in training.
-        crops: random crops of each image per epoch.
-        average: crops per side whose outputs are averaged, in prediction and in validation alike; 6
-            are 36 in all, as in the papers, and seldom worth twice the training time; 1 predicts
-            on uncropped images where the nets can.
-        metric: of early stopping and ``score``: a name of
+        crops: random crops per image and epoch.
+        average: crops per side whose outputs are averaged, in prediction and validation; 6 means
+            36 crops, as in the papers, which is rarely worth twice the training time; 1 predicts
+            on uncropped images if the nets support it.
+        metric: metric of early stopping and ``score``: a name in
             :data:`~lossnet.tasks.image.IMAGE_METRICS`.
-        validation_fraction: share of the images held out where ``fit`` gets no validation data.
+        validation_fraction: share of the images held out if ``fit`` gets no validation data.
         batch_size: images per batch.
-        max_epochs: most epochs of each phase.
-        patience: epochs without a better metric after which a phase ends.
-        plateau: the same after which a named method's learning rates are halved; None leaves its
-            own, 5, which a noisy metric on few images reaches too soon.
-        refine: polish predictions with the energy, see :class:`~lossnet.MultiLabelClassifier`.
+        max_epochs: maximum number of epochs of each phase.
+        patience: epochs without improvement after which a phase ends.
+        plateau: epochs without improvement after which a named method's learning rates are halved;
+            None keeps the method's own, 5, which is too short for a noisy metric on few images.
+        refine: refine predictions with the energy, see :class:`~lossnet.MultiLabelClassifier`.
         device: torch device.
         random_state: seed.
         verbose: 1 shows a progress bar.
@@ -95,13 +95,13 @@ class ImageSegmenter(StructuredEstimator):
         method_: the assembled :class:`~lossnet.Method`.
         nets_: the trained nets by name.
         classes_: names of the classes.
-        channels_: channels of an image.
+        channels_: number of channels of an image.
         crop_: height and width of a crop.
-        white_: the grey value that became 255 where training pictures had more than 8 bits, and
-            does in files to predict; None where they had not.
-        history_: a row for each epoch.
-        refine_steps_: steps of the descent that predicts, where :meth:`tune_refinement` chose
-            them for the present ``refine``; None takes the method's own.
+        white_: the grey value that is scaled to 255 if training pictures had more than 8 bits, in
+            training and in prediction; otherwise None.
+        history_: a dict per epoch.
+        refine_steps_: number of descent steps chosen by :meth:`tune_refinement` for the current
+            ``refine``; None uses the method's own.
 
     >>> rng = np.random.default_rng(0)
     >>> masks = (np.arange(8)[:, None] + rng.integers(0, 8, (20, 1, 1)) > 8) * np.ones((1, 1, 8))

@@ -1,4 +1,4 @@
-"""Multi-label classification in the manner of scikit-learn."""
+"""Multi-label classification with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -37,49 +37,50 @@ from lossnet.training.predict import over_batches
 class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
     """A feed-forward network for many labels at once, trained with a learned loss.
 
-    :meth:`fit` takes features X ``(n, d)``: a matrix, a scipy sparse one, a pandas frame. Missing
-    values, NaN, are replaced by their column's mean over the training rows, at prediction too. Y is
-    an indicator matrix ``(n, L)``, dense, sparse or a frame, whose column names become the labels';
-    or a 1-D y of two classes, which is one label. Every method also takes a
-    :class:`~lossnet.tasks.multilabel.MultiLabelData` in place of X and Y; columns of frames and of
-    such data are matched by name. ``unlabelled`` rows may be those to predict.
+    :meth:`fit` takes features X ``(n, d)``: an array, a scipy sparse matrix or a pandas DataFrame.
+    Missing values (NaN) are replaced by the column's mean over the training rows, also in
+    prediction. Y is an indicator matrix ``(n, L)``, dense, sparse or a DataFrame, whose column
+    names become the labels' names; or a 1-D y with two classes, which is one label. Every method
+    also accepts a :class:`~lossnet.tasks.multilabel.MultiLabelData` in place of X and Y. Columns
+    are matched by name. ``unlabelled`` rows can be the rows to predict.
 
     Args:
-        method: a name that ``lossnet methods`` lists, or a :class:`~lossnet.Method`.
-        method_params: parameters of the named method in place of its defaults; each can also
-            be set as ``method__name``, for instance in a grid search.
-        hidden: widths of the feature network's layers, for both nets; () makes them linear.
-        dropout, input_dropout: dropout between those layers; of the inputs.
-        energy_dropout: dropout of the loss-net; None takes ``dropout``, but 0 for methods that
-            descend on the energy: inference would be learned on other energies than it meets.
+        method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`.
+        method_params: parameters of the named method that override its defaults; each can also
+            be set as ``method__name``, for example in a grid search.
+        hidden: widths of the hidden layers of both nets; () makes them linear.
+        dropout, input_dropout: dropout between those layers; dropout of the inputs.
+        energy_dropout: dropout of the loss-net; None uses ``dropout``, but 0 for methods that
+            descend on the energy, because prediction descends without dropout.
         global_hidden: width of the energy's global part.
         task_net: function ``(features, labels) -> nn.Module`` that builds the task-net.
         energy_net: function ``(features, labels) -> Energy`` that builds the loss-net.
         standardise: ``"auto"`` centres and scales the real-valued columns of dense input;
             True scales every column, False none.
         threshold: ``"tuned"``, one threshold tuned on validation data; ``"tuned-per-label"``;
-            or a fixed number. Without validation data a threshold to be tuned is 0.5.
-        metric: what early stopping and the threshold are tuned for: a name of
+            or a fixed number. Without validation data, a tuned threshold is 0.5.
+        metric: metric of early stopping and of the threshold: a name in
             :data:`lossnet.tasks.multilabel.METRICS` or a function ``(Y, P) -> float``.
-        validation_fraction: share of the rows split off for validation, stratified by label,
-            where ``fit`` is given no validation data; less than half a row trains without.
-        batch_size, max_epochs: rows per batch; most epochs of each phase.
-        patience: epochs without a better metric that end a phase; the best weights are restored.
-        refine: polish predictions with the energy: ``"net"`` descends from the task-net's
+        validation_fraction: share of the rows held out for validation, stratified by label, if
+            ``fit`` gets no validation data; less than half a row trains without validation.
+        batch_size, max_epochs: rows per batch; maximum number of epochs of each phase.
+        patience: epochs without improvement after which a phase ends and the best weights are
+            restored.
+        refine: refine predictions with the energy: ``"net"`` descends from the task-net's
             output, ``"samples"`` from samples of it, ``"random"`` from random points; or a
-            :class:`~lossnet.proposals.GBI`. None predicts as the method does. It can be set after
-            ``fit`` too; :meth:`tune_threshold` then chooses the threshold anew.
+            :class:`~lossnet.proposals.GBI`. None predicts as the method does. If it is set after
+            ``fit``, call :meth:`tune_threshold` to tune the threshold again.
         device, random_state: torch device; seed.
         verbose: 1 shows a progress bar with the losses and the validation metric.
 
     Attributes:
         method_, nets_: the assembled :class:`~lossnet.Method`; the trained nets by name.
-        history_: a row for each epoch.
-        threshold_: the threshold, a number or one for each label.
+        history_: a dict per epoch.
+        threshold_: the threshold, a number or an array with one per label.
         label_names_, classes_: names of the labels; 0 and 1 for each, ``(L, 2)``, or the two
             classes of a 1-D y.
-        best_metric_: validation metric of the weights kept, None without validation.
-        refine_steps_: steps that :meth:`tune_refinement` chose for ``refine``; None without.
+        best_metric_: validation metric of the restored weights; None without validation data.
+        refine_steps_: number of steps chosen by :meth:`tune_refinement`; None if not tuned.
 
     >>> X = np.random.default_rng(0).normal(size=(80, 5)); Y = (X[:, :3] > 0).astype(int)
     >>> clf = MultiLabelClassifier("cross-entropy", hidden=(16,), max_epochs=5, random_state=0)
@@ -204,9 +205,9 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         self.best_metric_ = float(metric(data.Y, proba, self.threshold_))
 
     def tune_threshold(self, X: Any, Y: Any = None) -> Self:
-        """Choose ``threshold_`` anew on other data, for instance after setting ``refine``.
+        """Tune ``threshold_`` again on other data, for example after setting ``refine``.
 
-        ``threshold`` and ``metric`` say how; the nets stay as they are.
+        ``threshold`` and ``metric`` determine how; the nets do not change.
         """
         thresholds.check_threshold(self.threshold)
         data = self._scored((X, Y))
@@ -215,10 +216,11 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         return self
 
     def tune_refinement(self, X: Any, y: Any = None, *, most: int = 30) -> Self:
-        """Choose how many steps predictions descend on the energy, 0 to ``most``, and a threshold.
+        """Choose the number of descent steps, 0 to ``most``, and the threshold.
 
-        For methods that predict so, or with ``refine``: ``refine_steps_`` are the fewest steps of
-        the best metric on this data, each number of steps with a threshold of its own.
+        For methods that predict by descending on the energy, or with ``refine``. ``refine_steps_``
+        is the smallest number of steps with the best metric on this data; the threshold is tuned
+        for each number of steps.
         """
         thresholds.check_threshold(self.threshold)
         return super().tune_refinement(X, y, most=most).tune_threshold(X, y)
@@ -228,7 +230,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every label, ``(n, L)``; of both classes, ``(n, 2)``, after a 1-D y.
 
-        Methods that predict by descending on the energy give relaxed outputs in [0, 1].
+        Methods that predict by descending on the energy return relaxed outputs in [0, 1].
         """
         proba: np.ndarray = super().predict_proba(X)
         return proba if self.labels_.classes is None else np.hstack([1.0 - proba, proba])
@@ -238,16 +240,16 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         return self.labels_.decode(apply_threshold(outputs, self.threshold_))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Subset accuracy: the share of rows with all labels right."""
+        """Subset accuracy: the share of rows with all labels correct."""
         if isinstance(X, MultiLabelData):
             data = self._scored((X, y))
             y = self.labels_.decode(data.Y)
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
     def energy(self, X: Any, Y: Any = None) -> Any:
-        """Energy of label sets for their inputs, ``(n,)``; lower fits better.
+        """Energy of label sets for their inputs, ``(n,)``; lower is better.
 
-        ``Y`` may lie between 0 and 1.
+        ``Y`` can have values between 0 and 1.
         """
         rows = self._unseen(X).X
         if "energy" not in self.nets_:

@@ -1,4 +1,4 @@
-"""Sequence labelling in the manner of scikit-learn."""
+"""Sequence labelling with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -30,41 +30,44 @@ class SequenceTagger(TaggingEstimator):
     """A BiLSTM tagger trained with a learned loss.
 
     Args:
-        method: a name that ``lossnet methods`` lists, or a :class:`~lossnet.Method`.
-        method_params: parameters of the named method in place of its defaults; each can also
-            be set as ``method__name``. Methods whose cost is soft F1 take the share of wrong
-            tokens here; :data:`TAGGING_DEFAULTS` names what else differs.
+        method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`.
+        method_params: parameters of the named method that override its defaults; each can also
+            be set as ``method__name``. Methods whose cost is soft F1 use the share of wrong
+            tokens here; :data:`TAGGING_DEFAULTS` lists the other differences.
         hidden: width of the LSTMs in each direction.
-        dropout: share of entries dropped of an LSTM's input and output.
+        dropout: dropout of an LSTM's input and output.
         vectors: a file of pretrained word vectors (GloVe text, word2vec text or binary, npz), or
             :class:`~lossnet.data.WordVectors`; None learns them.
-        fixed_vectors: keep the pretrained vectors as they are; vectors of other words are
-            trained all the same, and those of words that training lacks never.
-        word_width: width of word vectors that are learned.
-        lowercase: look a word up in lower case where it is not known as written.
-        min_count: words that training has fewer of, and pretrained vectors lack, are unknown.
+        fixed_vectors: do not train pretrained vectors. Vectors of other words are still trained;
+            vectors of words absent from training never are.
+        word_width: width of learned word vectors.
+        lowercase: look a word up in lower case if it is not known as written.
+        min_count: words without a pretrained vector that occur less often in training are
+            unknown.
         case: whether the case of a word is a feature.
         chars: whether a character CNN reads every word.
         global_energy: tag language models added to the chain energy: ``"forward"``, ``"both"``
-            directions, ``"both+words"`` with models that read the words too; None has none.
+            directions, ``"both+words"`` also with models that read the words; None adds none.
         global_weight: their weight relative to the chain.
-        words_weight: the weight, among them, of those that read words: γ of paper 003, Eq. 9.
-        pretrain_global: train them by likelihood on the training tags first, and keep them fixed
-            then (Tu & Gimpel 2018); otherwise they are trained with the chain, as in paper 003.
-        energy_dropout: dropout of the loss-net; None takes ``dropout``.
-        follow_scheme: where the training tags are IOB2 or BIOES, predict the likeliest sequence
-            that keeps to it, found by Viterbi's algorithm on the tokens' probabilities; False
-            takes the likeliest tag of every token, which may leave an ``I-`` without a ``B-``.
-        metric: what early stopping watches and ``score`` gives: ``"accuracy"`` of tokens,
-            ``"span-f1"`` as conlleval counts spans, an ``I-`` without a ``B-`` beginning one, or
-            ``"strict-span-f1"``, where it begins none. Spans of plain tags are runs of one tag.
-        validation_fraction: share of the sentences split off for validation where ``fit`` is
-            given none; 0 trains without.
+        words_weight: weight of those that read words relative to the others: γ of paper 003,
+            Eq. 9.
+        pretrain_global: first train them by maximum likelihood on the training tags, then freeze
+            them (Tu & Gimpel 2018); otherwise they are trained with the chain, as in paper 003.
+        energy_dropout: dropout of the loss-net; None uses ``dropout``.
+        follow_scheme: if the training tags are IOB2 or BIOES, predict the most probable valid
+            sequence, found by the Viterbi algorithm on the tokens' probabilities; False predicts
+            the most probable tag of every token, which can leave an ``I-`` without a ``B-``.
+        metric: metric of early stopping and ``score``: ``"accuracy"`` of tokens, ``"span-f1"``,
+            which counts spans like conlleval (an ``I-`` without a ``B-`` begins one), or
+            ``"strict-span-f1"`` (it does not). Spans of plain tags are runs of one tag.
+        validation_fraction: share of the sentences held out for validation if ``fit`` gets no
+            validation data; 0 trains without validation.
         batch_size: sentences per batch.
-        max_epochs: most epochs of each phase.
-        patience: epochs without a better metric after which a phase ends.
-        refine: polish predictions with the energy: ``"net"`` starts from the task-net's output,
-            ``"samples"`` from samples of it, ``"random"`` at random; or a :class:`~lossnet.GBI`.
+        max_epochs: maximum number of epochs of each phase.
+        patience: epochs without improvement after which a phase ends.
+        refine: refine predictions with the energy: ``"net"`` starts from the task-net's output,
+            ``"samples"`` from samples of it, ``"random"`` at random; or a
+            :class:`~lossnet.proposals.GBI`.
         device: torch device.
         random_state: seed.
         verbose: 1 shows a progress bar.
@@ -73,14 +76,14 @@ class SequenceTagger(TaggingEstimator):
         method_: the assembled :class:`~lossnet.Method`.
         nets_: the trained nets by name.
         tags_: names of the tags, sorted.
-        scheme_: the scheme that the training tags follow: ``"IOB1"``, ``"IOB2"``, ``"BIOES"`` or
+        scheme_: scheme of the training tags: ``"IOB1"``, ``"IOB2"``, ``"BIOES"`` or
             ``"plain"``.
         coder_: the tables that turn tokens into numbers.
-        vector_coverage_: the shares of the training words and tokens that have a pretrained
-            vector; None without ``vectors``.
-        history_: a row for each epoch.
-        refine_steps_: steps of the descent that predicts, where :meth:`tune_refinement` chose
-            them for the present ``refine``; None takes the method's own.
+        vector_coverage_: the shares of training words and tokens with a pretrained vector; None
+            without ``vectors``.
+        history_: a dict per epoch.
+        refine_steps_: number of descent steps chosen by :meth:`tune_refinement` for the current
+            ``refine``; None uses the method's own.
 
     >>> sentences = [["the", "dog", "barks"], ["a", "cat"]] * 10
     >>> tags = [["D", "N", "V"], ["D", "N"]] * 10
@@ -106,22 +109,23 @@ class SequenceTagger(TaggingEstimator):
         checkpoint: str | Path | None = None,
         resume_from_checkpoint: bool = False,
     ) -> Self:
-        """Train on sentences, lists of tokens, and their tags, lists of the same lengths.
+        """Train on sentences (lists of tokens) and their tags (lists of the same lengths).
 
         Args:
             sentences: the sentences; or a :class:`SequenceData` with tags; or the
-                path of a file that :func:`load_sequences` reads, such as CoNLL.
+                path of a file that :func:`load_sequences` can read, such as CoNLL.
             tags: their tags.
             columns: further columns of every token, by name, such as parts of speech.
             validation_data: ``(sentences, tags)``, ``(sentences, tags, columns)``, a
-                SequenceData or a file, for early stopping, in place of a split. It is an
-                error if it has tags that training lacks.
-            unlabelled: sentences without tags, or a SequenceData or a file, whose tags are not
-                looked at, for methods that train on such rows.
-            reward: for methods that need one, how good an output is: ``(tokens, soft tags) ->
-                (B,)``, see :class:`lossnet.tasks.sequence.Reward`. It is not kept with the model.
+                SequenceData or a file, for early stopping, in place of held-out sentences. Tags
+                absent from training are an error.
+            unlabelled: sentences without tags, or a SequenceData or a file, whose tags are
+                ignored, for methods that train on unlabelled rows.
+            reward: for methods that need one, a function ``(tokens, soft tags) -> (B,)`` that
+                scores outputs, see :class:`lossnet.tasks.sequence.Reward`. It is not saved with
+                the model.
             checkpoint: file that is written during training, to resume from.
-            resume_from_checkpoint: go on from ``checkpoint``, which must exist.
+            resume_from_checkpoint: continue from ``checkpoint``, which must exist.
         """
         refuse_text(unlabelled)
         return self._fit(
@@ -138,7 +142,7 @@ class SequenceTagger(TaggingEstimator):
 
         Args:
             sentences: lists of tokens, a :class:`SequenceData`, or a file with or
-                without tags; not ``.txt``, which may be CoNLL or text.
+                without tags; not ``.txt``, which could be CoNLL or text.
             columns: the further columns the model was trained with, by name.
         """
         data = self._unseen(sentences, columns)
@@ -147,7 +151,7 @@ class SequenceTagger(TaggingEstimator):
     def predict_proba(self, sentences: Any, *, columns: Columns | None = None) -> list[np.ndarray]:
         """Probabilities of the tags ``tags_``, ``(T, C)`` for every sentence.
 
-        A random field gives its marginals; methods that descend on the energy relaxed outputs.
+        ``crf`` returns its marginals; methods that descend on the energy return relaxed outputs.
         """
         data = self._unseen(sentences, columns)
         proposal = self._proposal()
@@ -157,7 +161,7 @@ class SequenceTagger(TaggingEstimator):
     def predict_spans(self, sentences: Any, *, columns: Columns | None = None) -> list[list[Span]]:
         """The spans of every sentence: type, first token, and the token after the last.
 
-        Of plain tags (``scheme_``) every run of one tag other than ``O`` is a span.
+        For plain tags (``scheme_``), every run of one tag other than ``O`` is a span.
         """
         check_is_fitted(self, "nets_")
         scheme = span_scheme(self.tags_, self.scheme_)
@@ -166,7 +170,7 @@ class SequenceTagger(TaggingEstimator):
     def refinement_path(
         self, sentences: Any, *, columns: Columns | None = None, steps: int = 30
     ) -> list[np.ndarray]:
-        """What :meth:`predict_proba` gives after 0, 1, ... steps, ``(steps + 1, T, C)`` each.
+        """What :meth:`predict_proba` returns after 0, 1, ... steps, ``(steps + 1, T, C)`` each.
 
         For methods that predict by descending on the energy, or with ``refine``.
         """
