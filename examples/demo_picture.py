@@ -88,7 +88,7 @@ def draw_demo(
     truth: ArrayLike,
     completions: Mapping[str, ArrayLike],
 ) -> Path:
-    """Draw images with the label sets that each method predicts and, to their right, completed images.
+    """Draw images with each method's label sets and, to their right, completed images.
 
     Correct labels are green, wrong ones red and bold, missing ones grey and struck through; a set
     that contradicts itself has a red frame.

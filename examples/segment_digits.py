@@ -1,6 +1,7 @@
 """Segment the ink of handwritten digits with noise and a blot.
 
-Compares cross-entropy, ALEN's net and its refined output, and draws ``segmentation.png`` and ``refinement_frames.png`` in the current folder.
+Compares cross-entropy, ALEN's net and its refined output, and draws ``segmentation.png`` and
+``refinement_frames.png`` in the current folder.
 """
 
 import numpy as np
