@@ -184,7 +184,7 @@ def test_columns_that_are_missing(lossnet: Run, pos_tagger: Path, tmp_path: Path
     told = lossnet("evaluate", pos_tagger, narrow, "--columns", "none")
     assert "lacks the column 'pos'" in one_line(told)
     message = one_line(lossnet("evaluate", pos_tagger, narrow))
-    assert "one fewer than the training data (token, pos, tag)" in message
+    assert "had 3 (token, pos, tag), evaluation needs tags; say which is which" in message
     # Two columns are taken for tokens and parts of speech; that they are not is told.
     result = lossnet("predict", pos_tagger, narrow)
     assert "values in the column 'pos'; is it another column?" in result.err

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from lossnet.errors import DataError
 
@@ -14,34 +14,19 @@ _COMMENT = re.compile(r"#end document\b|# newpar\b|# (id|sent_id) |# \S+ = ")
 _NOT_A_WORD = re.compile(r"\d+-\d+|\d+\.\d+")
 
 
-@dataclass
-class Table:
-    """The cells of every token, by sentence, and the number of each sentence's document."""
+class Table(NamedTuple):
+    """The cells of every token, by sentence.
 
-    sentences: list[list[list[str]]] = field(default_factory=list)
-    documents: list[int] = field(default_factory=list)
-    marked: bool = False
-    _open: bool = False
-    _document: int = 0
+    ``documents`` holds the number of each sentence's document; None where none are marked.
+    """
 
-    def end(self) -> None:
-        """The sentence is over, if there is one."""
-        self._open = False
+    sentences: list[list[list[str]]]
+    documents: list[int] | None
 
-    def mark(self) -> None:
-        """A document begins; those without sentences get no number."""
-        self.end()
-        self.marked = True
-        if self._document in self.documents[-1:]:
-            self._document += 1
-
-    def add(self, cells: list[str]) -> None:
-        """One token."""
-        if not self._open:
-            self.sentences.append([])
-            self.documents.append(self._document)
-            self._open = True
-        self.sentences[-1].append(cells)
+    @property
+    def width(self) -> int:
+        """How many cells each token has."""
+        return len(self.sentences[0][0])
 
 
 def reads_as_mark(line: str) -> bool:
@@ -64,24 +49,37 @@ def numbered_rows(rows: list[list[str]]) -> list[list[str]]:
 
 def read_table(text: str, path: str | Path, *, separator: str | None, comment: str | None) -> Table:
     """The tokens of a file's text, all with the same number of cells, none of them empty."""
-    table = Table()
-    first = 0
+    sentences: list[list[list[str]]] = []
+    documents: list[int] = []
+    document = first = 0
+    marked, ended = False, True
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip(" \t"):
-            table.end()
+            ended = True
         elif _MARK.match(line):
-            table.mark()
-        elif _COMMENT.match(line) or (comment and line.startswith(comment)):
-            continue
-        else:
+            marked = ended = True
+            document += document in documents[-1:]  # documents without sentences get no number
+        elif not (_COMMENT.match(line) or (comment and line.startswith(comment))):
             if not first:
                 first = number
                 separator = separator or ("\t" if "\t" in line else None)
-            table.add(_cells(line, separator))
-            _check(table, f"{path}, line {number}", f"line {first}", line)
-    if not table.sentences:
+            if ended:
+                sentences.append([])
+                documents.append(document)
+                ended = False
+            sentences[-1].append(cells := _cells(line, separator))
+            if len(cells) != (width := len(sentences[0][0])):
+                raise DataError(
+                    f"{path}, line {number}: {len(cells)} columns where line {first} has {width}: "
+                    f"{line!r}; is the file cut short, the separator another, or the line a "
+                    "comment?"
+                )
+            if "" in cells:
+                empty = f"column {cells.index('')} (counted from 0) is empty"
+                raise DataError(f"{path}, line {number}: {empty}: {line!r}")
+    if not sentences:
         raise DataError(f"{path} holds no tokens, only blank lines, comments or document marks")
-    return table
+    return Table(sentences, documents if marked else None)
 
 
 def _cells(line: str, separator: str | None) -> list[str]:
@@ -89,14 +87,3 @@ def _cells(line: str, separator: str | None) -> list[str]:
     if separator is None:
         return re.split("[ \t]+", line.strip(" \t"))
     return [cell.strip(" ") for cell in line.rstrip(" \t").split(separator)]
-
-
-def _check(table: Table, place: str, first: str, line: str) -> None:
-    cells, width = table.sentences[-1][-1], len(table.sentences[0][0])
-    if len(cells) != width:
-        raise DataError(
-            f"{place}: {len(cells)} columns where {first} has {width}: {line!r}; "
-            "is the file cut short, the separator another, or the line a comment?"
-        )
-    if not all(cells):
-        raise DataError(f"{place}: column {cells.index('')} (counted from 0) is empty: {line!r}")

@@ -1,4 +1,4 @@
-"""Reading the lines of a text file, packed or not, in whatever encoding it has."""
+"""Reading text files, packed or not, in UTF-8 or in whatever encoding they have."""
 
 from __future__ import annotations
 
@@ -35,38 +35,48 @@ def read_bytes(path: str | Path) -> bytes:
     return expanded.getvalue()
 
 
-def read_lines(path: str | Path) -> tuple[list[str], list[str]]:
-    """The lines of a text file and the notes its encoding calls for.
+def utf8_text(path: str | Path) -> str:
+    """The text of a file that must be UTF-8: tokens in a guessed encoding would be other tokens."""
+    return decoded(read_bytes(path), str(path))
 
-    UTF-8, with or without a byte order mark; a file that is not UTF-8 is read as Latin-1, and a
-    note says so. An empty or a binary file is a :class:`DataError`.
+
+def decoded(raw: bytes, name: str, notes: list[str] | None = None) -> str:
+    """The text of some bytes, with ``\\n`` at every line's end and without a byte order mark.
+
+    No text, and text that is not UTF-8, is a :class:`DataError`, the latter with its line; with
+    ``notes`` the latter is read as Latin-1, and a note says so. ``name`` is the source's.
     """
-    raw = read_bytes(path)
     if not raw.strip():
-        raise DataError(f"{path} is empty")
-    if b"\0" in raw:
-        raise DataError(
-            f"{path} is not a text file in UTF-8 or Latin-1 (it holds zero bytes); save it as UTF-8"
-        )
-    notes = []
+        raise DataError(f"{name} is empty")
     try:
         text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
+    except UnicodeDecodeError as error:
+        if notes is None:
+            line = error.object.count(b"\n", 0, error.start) + 1
+            byte = error.object[error.start]
+            raise DataError(
+                f"{name}, line {line}: byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8"
+            ) from error
         text = raw.decode("latin-1")
-        notes.append(f"{Path(path).name} is not UTF-8; read as Latin-1")
+        notes.append(f"{Path(name).name} is not UTF-8; read as Latin-1")
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise DataError(f"{name}, line {line}: a zero byte is not text; save the file as UTF-8")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_lines(path: str | Path) -> tuple[list[str], list[str]]:
+    """The lines of a text file and the notes its encoding calls for: see :func:`decoded`."""
+    notes: list[str] = []
     # str.splitlines also breaks at form feeds and the like, which may stand inside values.
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if lines and not lines[-1]:
-        lines.pop()
-    return lines, notes
+    text = decoded(read_bytes(path), str(path), notes)
+    return text.removesuffix("\n").split("\n"), notes
 
 
 def stem(path: str | Path) -> str:
     """The file's name without its extension and without ``.gz``."""
     name = Path(path).name
-    if name.lower().endswith(".gz"):
-        name = name[:-3]
-    return Path(name).stem
+    return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
 
 
 def extension(path: str | Path) -> str:

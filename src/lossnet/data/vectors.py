@@ -16,8 +16,7 @@ import numpy as np
 from lossnet.data.archive import read_arrays
 from lossnet.data.limits import parse_int
 from lossnet.data.table import is_number
-from lossnet.data.text import read_bytes
-from lossnet.data.utf8 import decoded
+from lossnet.data.text import decoded, read_bytes
 from lossnet.errors import DataError
 
 _ZIP = b"PK\x03\x04"

@@ -11,8 +11,7 @@ from lossnet.context import Batch, Context
 from lossnet.errors import SettingError
 from lossnet.spaces import Categorical
 from lossnet.tasks.sequence import SequenceData
-from lossnet.tasks.sequence.decoding import decoder
-from lossnet.tasks.sequence.tag_rules import tag_rules
+from lossnet.tasks.sequence.decoding import decoder, tag_rules
 from lossnet.tasks.sequence.tags import from_spans, spans
 
 NAMES = ["B-A", "E-A", "I-A", "O", "S-A"]

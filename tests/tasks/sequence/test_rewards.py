@@ -32,7 +32,7 @@ def test_every_candidate_is_judged_beside_its_tokens() -> None:
 
 def test_columns_come_in_the_rewards_own_order() -> None:
     y = outputs()
-    found = Rewarded(first_tag, TOKENS, MASK, columns=[2, 0])(y)
+    found = Rewarded(Reward(first_tag, ("c", "a")), TOKENS, MASK, ["a", "b", "c"])(y)
     torch.testing.assert_close(found, Rewarded(first_tag, TOKENS, MASK)(y[..., [2, 1, 0]]))
 
 

@@ -64,7 +64,7 @@ def conlleval(true: list[list[str]], predicted: list[list[str]]) -> SpanScores:
         last_gold, last = gold, guess
     names = sorted(+gold_found | +found)
     return SpanScores(
-        SpanScore(gold_found.total(), found.total(), correct.total()),
+        *(gold_found.total(), found.total(), correct.total()),
         {name: SpanScore(gold_found[name], found[name], correct[name]) for name in names},
         right / tokens,
     )
@@ -133,10 +133,10 @@ def test_by_hand() -> None:
 
 def test_table() -> None:
     assert str(span_scores(TRUE, GUESS)).splitlines() == [
-        "type  precision  recall      f1   true  predicted  correct",
-        "LOC      0.0000  0.0000  0.0000      1          0        0",
-        "PER      0.3333  0.5000  0.4000      2          3        1",
-        "all      0.3333  0.3333  0.3333      3          3        1",
+        "type  precision  recall      f1  true  predicted  correct",
+        "LOC      0.0000  0.0000  0.0000     1          0        0",
+        "PER      0.3333  0.5000  0.4000     2          3        1",
+        "all      0.3333  0.3333  0.3333     3          3        1",
         "token accuracy 0.5000",
     ]
 

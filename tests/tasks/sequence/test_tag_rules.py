@@ -4,7 +4,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from lossnet.tasks.sequence.tag_rules import tag_rules
+from lossnet.tasks.sequence.decoding import tag_rules
 from lossnet.tasks.sequence.tags import from_spans, spans
 
 TAGS = {

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from lossnet.context import Batch
 from lossnet.nets.tokens import Tokens
+from lossnet.tasks.sequence.tokens import padded
 from lossnet.training.source import random_order
 
 #: Batches are cut from so many batches' worth of sentences at a time, sorted by length.
@@ -57,11 +58,8 @@ class SentenceSource:
         if self._targets is None:
             reward = None if self._reward is None else self._reward(numbers, x.mask)
             return Batch(x, None, x.mask, reward)
-        target = np.zeros(x.mask.shape, dtype=np.int64)
-        for row, number in enumerate(numbers):
-            tags = self._targets[number]
-            target[row, : len(tags)] = tags
-        one_hot = F.one_hot(torch.as_tensor(target, device=x.mask.device), self._tags)
+        target = padded([self._targets[number] for number in numbers], x.mask.device)
+        one_hot = F.one_hot(target, self._tags)
         return Batch(x, one_hot.to(torch.get_default_dtype()) * x.mask.unsqueeze(-1), x.mask)
 
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:

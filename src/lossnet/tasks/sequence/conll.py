@@ -24,8 +24,7 @@ from lossnet.data.conll import (
     read_table,
     reads_as_mark,
 )
-from lossnet.data.text import extension, stem
-from lossnet.data.utf8 import utf8_text
+from lossnet.data.text import extension, stem, utf8_text
 from lossnet.errors import DataError
 from lossnet.files import write_text
 from lossnet.tasks.sequence.sentences import SequenceData
@@ -120,7 +119,7 @@ def arranged(
     every: bool = False,
 ) -> SequenceData:
     """The rows of a file in the columns of a :class:`ConllFormat`; with ``every``, in all."""
-    token, tag, others = _places(path, layout, len(table.sentences[0][0]))
+    token, tag, others = _places(path, layout, table.width)
     names = tuple(f"_{k}" if every and name == LEFT_OUT else name for k, name in others.items())
     sentences, notes = table.sentences, []
     if token != 0:
@@ -141,7 +140,7 @@ def arranged(
         column(token),
         _converted(tags, scheme, path) if tags and scheme else tags,
         {n: column(k) for n, k in zip(names, others, strict=True) if n != LEFT_OUT},
-        table.documents if table.marked else None,
+        table.documents,
         stem(path),
         notes,
         replace(layout, columns=names),

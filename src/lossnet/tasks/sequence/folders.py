@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lossnet.data.conll import DOCSTART, Table
-from lossnet.data.text import extension
-from lossnet.data.utf8 import utf8_text
+from lossnet.data.text import extension, utf8_text
 from lossnet.errors import DataError
 from lossnet.tasks.parts import PART_WORDS, PARTS, Parts, as_parts, joined, left_out, listed
 from lossnet.tasks.sequence.conll import ConllFormat, arranged, default_format, table_of
@@ -128,7 +127,7 @@ class SequenceFiles:
     def width(self) -> int | None:
         """How many columns the first file has; None for XML."""
         first = next(iter(self.contents.values()))
-        return len(first.sentences[0][0]) if isinstance(first, Table) else None
+        return first.width if isinstance(first, Table) else None
 
     def read(
         self, conll: ConllFormat | None = None, *, scheme: str | None = None, every: bool = False

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lossnet.data.text import extension
-from lossnet.data.utf8 import utf8_text
+from lossnet.data.text import extension, utf8_text
 from lossnet.errors import DataError
 from lossnet.tasks.sequence.conll import ConllFormat, is_conllu
 from lossnet.tasks.sequence.folders import is_xml, load_sequences

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import re
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from lossnet.data.text import decoded, extension, utf8_text
 from lossnet.errors import DataError, SettingError
 from lossnet.plain_text import some
 from lossnet.tasks.parts import joined
 from lossnet.tasks.sequence.conll import ConllFormat
-from lossnet.tasks.sequence.folders import SequenceFiles, part_files
-from lossnet.tasks.sequence.layout import (
-    chosen_layout,
-    listed_columns,
-    matching_layout,
-    trained_layout,
-)
+from lossnet.tasks.sequence.folders import SequenceFiles, is_xml, part_files
 from lossnet.tasks.sequence.sentences import SequenceData
-from lossnet.tasks.sequence.text import read_text, text_of
 from lossnet.tasks.task import Known, once
+
+STANDARD_INPUT = "-"
 
 
 def read_sentences(
@@ -30,26 +29,24 @@ def read_sentences(
     """See :meth:`lossnet.tasks.task.Task.read`."""
     if known is None:
         files = SequenceFiles(source)
-        return files.read(chosen_layout(files.layout, args), scheme=args.scheme)
-    trained = trained_layout(known["layout"])
+        return files.read(_chosen(files.layout, args), scheme=args.scheme)
+    facts = known["layout"]
+    trained = ConllFormat(facts["token_column"], facts["tag_column"], tuple(facts["columns"]))
     # Predictions are written next to all columns of their source.
     predicting = "format" in args
-    text = None
-    if not labelled:
-        text = text_of(source, args.format if predicting else None, trained, known["tags"])
+    kind = args.format if predicting else None
+    text = None if labelled else text_of(source, kind, trained, known["tags"])
     if text is not None:
         if predicting and args.split != "all":
             raise SettingError(f"--split {args.split}: text has no parts; leave it out")
-        return _for_model({"": read_text(text, source)}, known, source)
+        return _for_model({"": _sentences(text, source)}, known, source)
     files = once(args, source, lambda: SequenceFiles(source))
-    layout = _layout(files, trained, args, own=source == args.data)
-    if labelled and layout.tag_column is None:
-        raise DataError(
-            f"{source} has {layout.width} columns, one fewer than the training data "
-            f"({listed_columns(trained)}): it seems to have no tags, which evaluation needs; say "
-            "which column is which with --token-column, --tag-column and --columns"
-        )
-    scheme = args.scheme or known["layout"]["scheme"] if labelled else None
+    options = (args.token_column, args.tag_column, args.columns)
+    if source == args.data and any(option is not None for option in options):
+        layout = _chosen(trained, args)
+    else:
+        layout = _matching(files, trained, labelled=labelled)
+    scheme = args.scheme or facts["scheme"] if labelled else None
     read = files.read(layout, scheme=scheme, every=predicting)
     found = _for_model(read, known, source, every=predicting)
     for data in () if labelled else found.values():
@@ -57,14 +54,40 @@ def read_sentences(
     return found
 
 
-def _layout(
-    files: SequenceFiles, trained: ConllFormat, args: argparse.Namespace, *, own: bool
-) -> ConllFormat:
-    """The columns of DATA as the options name them, else as the files have them."""
-    options = (args.token_column, args.tag_column, args.columns)
-    if own and any(option is not None for option in options):
-        return chosen_layout(trained, args)
-    return matching_layout(files, trained)
+# Columns -------------------------------------------------------------------------------------
+
+
+def layout_facts(layout: ConllFormat | None, scheme: str | None) -> dict[str, Any]:
+    """What a model folder stores; without a layout that of words and tags."""
+    layout = layout or ConllFormat()
+    places = {"token_column": layout.token_column, "tag_column": layout.tag_column}
+    return {**places, "columns": list(layout.columns or ()), "scheme": scheme}
+
+
+def _chosen(layout: ConllFormat, args: argparse.Namespace) -> ConllFormat:
+    """The layout, or what the options say in its place."""
+    names = ("token_column", "tag_column", "columns")
+    new = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    if new.get("tag_column") == "none":
+        new["tag_column"] = None
+    if new.get("columns") == ["none"]:
+        new["columns"] = ()
+    return replace(layout, **new)
+
+
+def _matching(files: SequenceFiles, trained: ConllFormat, *, labelled: bool) -> ConllFormat:
+    """The layout with its tags or without, whichever has the number of columns of the files."""
+    bare = trained.without_tags()
+    for found in (trained,) if labelled else (trained, bare):
+        if files.width in (None, found.width):
+            return found
+    columns = ", ".join(["token", *(trained.columns or ()), "tag"])
+    tags = "evaluation needs tags" if labelled else f"or {bare.width} without tags"
+    raise DataError(
+        f"{files.path} has {files.width} columns, and the training data had {trained.width} "
+        f"({columns}), {tags}; say which is which with --token-column, --tag-column "
+        f"{'' if labelled else '(or none) '}and --columns"
+    )
 
 
 def _for_model(
@@ -85,6 +108,47 @@ def _for_model(
 def with_columns(data: SequenceData, names: Iterable[str]) -> SequenceData:
     """The data with these columns alone."""
     return replace(data, columns={name: data.columns[name] for name in names})
+
+
+# Text ----------------------------------------------------------------------------------------
+
+
+def text_of(source: str, kind: str | None, layout: ConllFormat, tags: list[str]) -> str | None:
+    """The text of a source that is plain text, None for one that is not.
+
+    Standard input is, and a ``.txt`` file, unless ``kind`` (``"conll"`` or ``"text"``) says
+    otherwise. A file that may be CoNLL with a training file's layout and tags is an error.
+    """
+    if source == STANDARD_INPUT:
+        if kind == "conll":
+            raise SettingError("--format conll: standard input is text, one sentence per line")
+        return decoded(sys.stdin.buffer.read(), "standard input")
+    if kind == "text":
+        return utf8_text(source)
+    if kind == "conll" or extension(source) != ".txt" or Path(source).expanduser().is_dir():
+        return None
+    text, place = utf8_text(source), layout.tag_column
+    lines = [line.split() for line in text.split("\n") if line.strip()]
+    if place is not None and all(
+        len(cells) == layout.width and cells[place] in tags for cells in lines
+    ):
+        raise SettingError(
+            f"every line of {source} is a token with a tag, as in a CoNLL file; add --format "
+            "conll, or --format text where each line is a sentence"
+        )
+    return None if is_xml(text) else text
+
+
+def _sentences(text: str, source: str) -> SequenceData:
+    """One sentence per line, tokens between spaces or tabs; empty lines keep their place."""
+    # Not str.split(): a no-break space may be a token or stand inside one.
+    lines = [re.findall("[^ \t]+", line) for line in text.removesuffix("\n").split("\n")]
+    name = "standard input" if source == STANDARD_INPUT else Path(source).name
+    blank = tuple(k for k, tokens in enumerate(lines) if not tokens)
+    return SequenceData([tokens for tokens in lines if tokens], name=name, blank=blank)
+
+
+# Notes ---------------------------------------------------------------------------------------
 
 
 def _strange_values(data: SequenceData, known: Known) -> list[str]:

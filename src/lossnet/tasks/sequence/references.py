@@ -11,8 +11,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from lossnet.data.text import stem
-from lossnet.data.utf8 import utf8_text
+from lossnet.data.text import stem, utf8_text
 from lossnet.data.xml import parse_xml
 from lossnet.errors import DataError
 from lossnet.tasks.sequence.sentences import SequenceData

@@ -61,35 +61,21 @@ class Rewarded:
         function: the reward.
         tokens: the batch's sentences.
         mask: true where there is a token, ``(B, T)``.
-        columns: for each of the reward's tags its number among the model's; None where both
-            have the same order.
+        tags: the model's; a :class:`Reward` finds its own among them.
     """
 
     function: RewardFunction
     tokens: list[list[str]]
     mask: Tensor
-    columns: Sequence[int] | None = None
+    tags: Sequence[str] = ()
 
     def __call__(self, y: Tensor) -> Tensor:
         dtype = y.dtype if y.is_floating_point() else torch.get_default_dtype()
         soft = sparse.dense(y, dtype) * self.mask.unsqueeze(-1)
-        if self.columns is not None:
-            soft = soft[..., list(self.columns)]
+        if isinstance(self.function, Reward):
+            soft = soft[..., [self.tags.index(tag) for tag in self.function.tags]]
         values = self.function(self.tokens * len(soft), soft.flatten(0, 1))
         return _checked(values, soft).view(soft.shape[:2])
-
-
-def rewarded(
-    reward: RewardFunction,
-    tags: Sequence[str],
-    tokens: list[list[str]],
-    rows: Sequence[int],
-    mask: Tensor,
-) -> Rewarded:
-    """The reward of some sentences, its columns found among a model's tags."""
-    own = getattr(reward, "tags", None)
-    columns = None if own is None else [tags.index(tag) for tag in own]
-    return Rewarded(reward, [tokens[row] for row in rows], mask, columns)
 
 
 def check_reward_tags(own: Sequence[str], scheme: str) -> None:
@@ -116,10 +102,8 @@ def _checked(values: Any, soft: Tensor) -> Tensor:
     try:
         reward = torch.as_tensor(values, dtype=soft.dtype, device=soft.device)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise DataError(
-            f"the reward gave {type(values).__name__}; expected a tensor of {count} numbers, one "
-            "per sentence"
-        ) from error
+        wanted = f"a tensor of {count} numbers, one per sentence"
+        raise DataError(f"the reward gave {type(values).__name__}; expected {wanted}") from error
     if reward.shape != (count,):
         raise DataError(
             f"the reward gave shape {tuple(reward.shape)}; expected {(count,)}, one number per "

@@ -94,7 +94,10 @@ class SequenceData:
 
     def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> SequenceData:
         """The given sentences (indices or a mask of booleans), in the order given."""
-        index = _rows(rows, len(self), self.name)
+        try:
+            index = np.arange(len(self))[list(rows)].reshape(-1)
+        except IndexError as error:
+            raise DataError(f"{self.name} has {len(self)} sentences: {error}") from error
 
         def pick(words: Words) -> Words:
             return [words[k] for k in index]
@@ -182,22 +185,15 @@ def _words(given: Any, what: str, name: str) -> Words:
         raise DataError(f"{name}: {what} is {reprlib.repr(given)}; give a list of lists of strings")
     words: Words = []
     for k, sentence in enumerate(given):
-        place = f"sentence {k} (counted from 0) of {what}"
-        if isinstance(sentence, str):
-            raise DataError(
-                f"{name}: {place} is the string {sentence!r}; split it into a list of strings"
-            )
-        if not isinstance(sentence, Iterable):
-            raise DataError(f"{name}: {place} is {sentence!r}; give a list of strings")
+        place = f"{name}: sentence {k} (counted from 0) of {what}"
+        if isinstance(sentence, str) or not isinstance(sentence, Iterable):
+            raise DataError(f"{place} is {sentence!r}; give a list of strings")
         row = list(sentence)
         if not row:
-            raise DataError(f"{name}: {place} is empty; remove it")
+            raise DataError(f"{place} is empty; remove it")
         for t, word in enumerate(row):
             if not isinstance(word, str) or not word:
-                raise DataError(
-                    f"{name}: {what} of sentence {k}, token {t} (counted from 0) is {word!r}; "
-                    "expected a string that is not empty"
-                )
+                raise DataError(f"{place}, token {t} is {word!r}; expected a non-empty string")
         words.append([str(word) for word in row])  # numpy's strings among them
     return words
 
@@ -220,19 +216,3 @@ def _documents(given: Sequence[int], sentences: int, name: str) -> list[int]:
     if len(documents) != sentences:
         raise DataError(f"{name}: {len(documents)} document numbers for {sentences} sentences")
     return documents
-
-
-def _rows(rows: Sequence[int] | np.ndarray[Any, Any], count: int, name: str) -> list[int]:
-    index = np.asarray(rows)
-    if index.dtype == bool and index.shape == (count,):
-        index = np.flatnonzero(index)
-    elif index.dtype == bool:
-        raise DataError(
-            f"{name}: a mask of shape {index.shape} cannot choose among {count} sentences"
-        )
-    chosen = [int(k) for k in index.reshape(-1)]
-    if outside := [k for k in chosen if not -count <= k < count]:
-        raise DataError(
-            f"{name}: sentence {outside[0]} asked for, but there are only {count} (counted from 0)"
-        )
-    return chosen

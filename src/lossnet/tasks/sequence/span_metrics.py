@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from itertools import chain
 
 from lossnet.errors import DataError, unknown
+from lossnet.plain_text import aligned
 from lossnet.tasks.sequence.tags import Span, spans
 
+#: What a :class:`SpanScore` says of its counts.
+SHARES = ("precision", "recall", "f1")
 MODES = ("conlleval", "strict")
 Sentences = Sequence[Sequence[str]]
 
@@ -44,44 +47,29 @@ class SpanScore:
 
 
 @dataclass(frozen=True)
-class SpanScores:
+class SpanScores(SpanScore):
     """Scores of all spans together (micro) and of each type; ``print`` shows a table.
 
     Args:
-        overall: all types pooled.
         types: by name, in alphabetical order.
         accuracy: the share of tokens whose tag is right.
     """
 
-    overall: SpanScore
     types: dict[str, SpanScore]
     accuracy: float
 
     @property
-    def precision(self) -> float:
-        """Of all types together."""
-        return self.overall.precision
-
-    @property
-    def recall(self) -> float:
-        """Of all types together."""
-        return self.overall.recall
-
-    @property
-    def f1(self) -> float:
-        """Of all types together."""
-        return self.overall.f1
+    def overall(self) -> SpanScore:
+        """All types pooled."""
+        return SpanScore(self.true, self.predicted, self.correct)
 
     def __str__(self) -> str:
-        rows = [*self.types.items(), ("all", self.overall)]
-        width = max(len("type"), *(len(name) for name, _ in rows))
-        lines = [f"{'type':<{width}}  precision  recall      f1   true  predicted  correct"]
-        lines += [
-            f"{name:<{width}}  {s.precision:9.4f}  {s.recall:6.4f}  {s.f1:6.4f}  {s.true:5}  "
-            f"{s.predicted:9}  {s.correct:7}"
-            for name, s in rows
-        ]
-        return "\n".join([*lines, f"token accuracy {self.accuracy:.4f}"])
+        counts = ("true", "predicted", "correct")
+        lines = [["type", *SHARES, *counts]]
+        for name, score in [*self.types.items(), ("all", self.overall)]:
+            shares = [f"{getattr(score, share):.4f}" for share in SHARES]
+            lines.append([name, *shares, *(str(getattr(score, count)) for count in counts)])
+        return f"{aligned(lines, right=range(1, 7))}\ntoken accuracy {self.accuracy:.4f}"
 
 
 def token_accuracy(true: Sentences, predicted: Sentences) -> float:
@@ -127,11 +115,8 @@ def span_scores(
     guess = _spans(predicted, "predicted", scheme, strict)
     counts = [Counter(span.type for _, span in side) for side in (gold, guess, gold & guess)]
     names = sorted({*counts[0], *counts[1]})
-    return SpanScores(
-        SpanScore(len(gold), len(guess), len(gold & guess)),
-        {name: SpanScore(*(count[name] for count in counts)) for name in names},
-        accuracy,
-    )
+    types = {name: SpanScore(*(count[name] for count in counts)) for name in names}
+    return SpanScores(*(count.total() for count in counts), types, accuracy)
 
 
 def _spans(
@@ -149,18 +134,14 @@ def _spans(
 
 def _check(true: Sentences, predicted: Sentences) -> None:
     if len(true) != len(predicted):
-        raise DataError(
-            f"{len(true)} sentences of true tags and {len(predicted)} of predicted ones"
-        )
+        raise DataError(f"{len(true)} sentences of true tags and {len(predicted)} of predicted")
     for number, (gold, guess) in enumerate(zip(true, predicted, strict=True)):
+        place, counts = f"sentence {number} (counted from 0)", (len(gold), len(guess))
         if isinstance(gold, str) or isinstance(guess, str):
+            raise DataError(f"{place} is a string; give a list of tags for each")
+        if counts[0] != counts[1]:
             raise DataError(
-                f"sentence {number} (counted from 0) is a string; give a list of tags for each"
-            )
-        if len(gold) != len(guess):
-            raise DataError(
-                f"sentence {number} (counted from 0) has {len(gold)} true tags and "
-                f"{len(guess)} predicted ones; give one for each token"
+                f"{place} has %d true tags and %d predicted; give one per token" % counts
             )
     if not sum(map(len, true)):
         raise DataError("no tags at all; give at least one sentence")

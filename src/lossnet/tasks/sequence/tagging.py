@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,17 +28,16 @@ from lossnet.spaces import Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, LABELS, VOCABULARY
 from lossnet.tasks.sequence.batches import SentenceSource
-from lossnet.tasks.sequence.decoding import decoder, path_decoder
+from lossnet.tasks.sequence.decoding import TagRules, decoder, path_decoder, tag_rules
 from lossnet.tasks.sequence.inputs import Columns, scheme_of, sentences_of, sentences_to_tag
 from lossnet.tasks.sequence.pretraining import (
     GLOBAL_ENERGIES,
     tag_language_models,
     with_pretraining,
 )
-from lossnet.tasks.sequence.rewards import RewardFunction, check_reward_tags, rewarded
+from lossnet.tasks.sequence.rewards import Rewarded, RewardFunction, check_reward_tags
 from lossnet.tasks.sequence.sentences import SequenceData
 from lossnet.tasks.sequence.span_metrics import span_scores, token_accuracy
-from lossnet.tasks.sequence.tag_rules import TagRules, tag_rules
 from lossnet.tasks.sequence.tags import span_scheme
 from lossnet.tasks.sequence.tokens import VOCABULARY_FORM, TokenCoder, collate
 from lossnet.training.predict import best_output, each_batch, path_output
@@ -163,13 +162,14 @@ class TaggingEstimator(StructuredEstimator):
             number = {tag: i for i, tag in enumerate(self.tags_)}
             # A tag absent from training can never be right; it stands for none.
             targets = [np.array([number.get(t, 0) for t in tags]) for tags in data.tags]
-        return SentenceSource(
-            coded,
-            partial(collate, device=self.device),
-            targets,
-            tags=len(self.tags_),
-            reward=None if reward is None else partial(rewarded, reward, self.tags_, data.tokens),
-        )
+
+        def judge(rows: Sequence[int], mask: Tensor) -> Rewarded:
+            assert reward is not None
+            return Rewarded(reward, [data.tokens[row] for row in rows], mask, self.tags_)
+
+        padded = partial(collate, device=self.device)
+        judged = None if reward is None else judge
+        return SentenceSource(coded, padded, targets, tags=len(self.tags_), reward=judged)
 
     def _check_tags(self, validation: SequenceData) -> None:
         """Raise, before training, where validation tags are unknown or do not fit the metric."""

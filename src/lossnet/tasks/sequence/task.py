@@ -120,7 +120,7 @@ class SequenceTask(SequenceMetrics):
 
     def facts(self, data: Any, args: argparse.Namespace) -> dict[str, Any]:
         """Which column is which, the tags, and the columns with their values."""
-        from lossnet.tasks.sequence.layout import layout_facts
+        from lossnet.tasks.sequence.reading import layout_facts
 
         values = {
             name: sorted({value for row in rows for value in row})
@@ -132,7 +132,7 @@ class SequenceTask(SequenceMetrics):
     def known(self, model: Any) -> Known:
         """The same, the tokens first and the tags last."""
         from lossnet.tasks.sequence.conll import ConllFormat
-        from lossnet.tasks.sequence.layout import layout_facts
+        from lossnet.tasks.sequence.reading import layout_facts
 
         columns = {name: list(values) for name, values in model.coder_.columns.items()}
         layout = layout_facts(ConllFormat(columns=tuple(columns)), None)

@@ -212,14 +212,14 @@ def collate(coded: Sequence[Coded], device: str | torch.device = "cpu") -> Token
     """Sentences padded on the right to the longest of them."""
     chars = [sentence.chars for sentence in coded if sentence.chars is not None]
     return Tokens(
-        _padded([sentence.words for sentence in coded], device),
-        _padded([np.ones(len(sentence), dtype=bool) for sentence in coded], device),
-        _padded(chars, device) if chars else None,
-        {name: _padded([s.columns[name] for s in coded], device) for name in coded[0].columns},
+        padded([sentence.words for sentence in coded], device),
+        padded([np.ones(len(sentence), dtype=bool) for sentence in coded], device),
+        padded(chars, device) if chars else None,
+        {name: padded([s.columns[name] for s in coded], device) for name in coded[0].columns},
     )
 
 
-def _padded(arrays: Sequence[np.ndarray], device: str | torch.device) -> Tensor:
+def padded(arrays: Sequence[np.ndarray], device: str | torch.device) -> Tensor:
     """Arrays one after another, zeros behind each up to the largest shape."""
     shape = np.max([array.shape for array in arrays], axis=0)
     together = np.zeros((len(arrays), *shape), dtype=arrays[0].dtype)

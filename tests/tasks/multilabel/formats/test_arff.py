@@ -259,7 +259,7 @@ def test_a_label_of_three_values(write) -> None:
 def test_not_text_and_not_whole(tmp_path) -> None:
     path = tmp_path / "b.arff"
     path.write_bytes(DENSE.encode("utf-16"))
-    with pytest.raises(DataError, match="zero bytes"):
+    with pytest.raises(DataError, match="a zero byte"):
         load(path)
     packed = tmp_path / "b.arff.gz"
     packed.write_bytes(gzip.compress(DENSE.encode())[:-20])
