@@ -53,6 +53,8 @@ class TaskEstimator(Fitted):
     provides: ClassVar[frozenset[str]] = TARGET | UNLABELLED
     #: What errors call the truth, in the plural.
     labels_noun: ClassVar[str] = "labels"
+    #: How many arguments :meth:`_data` takes at most.
+    most_inputs: ClassVar[int] = 2
 
     method: str | Method = "seal-nce"
     _: KW_ONLY

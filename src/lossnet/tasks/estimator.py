@@ -139,7 +139,7 @@ class StructuredEstimator(TaskEstimator):
         """``validation_data`` as the task's data: a pair of inputs and truth, or such data."""
         pair = isinstance(given, tuple | list)
         single = hasattr(given, "labelled") or isinstance(given, str | Path)
-        if (pair and len(given) != 2) or not (pair or single):
+        if (pair and not 2 <= len(given) <= self.most_inputs) or not (pair or single):
             size = f" of length {len(given)}" if pair else ""
             raise DataError(
                 f"validation_data must be a pair of inputs and their {self.labels_noun}, or a data "

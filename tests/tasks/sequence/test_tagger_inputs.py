@@ -61,7 +61,7 @@ BAD = {
     ),
     "validation of sentences alone": (
         lambda: tagger().fit(SENTENCES, TAGS, validation_data=SENTENCES),
-        r"validation_data is a list; give \(sentences, tags\)",
+        "validation_data must be a pair of inputs and their tags, or a data set, got a list",
     ),
     "columns without names": (
         lambda: tagger().fit(SENTENCES, TAGS, columns=[TAGS]),

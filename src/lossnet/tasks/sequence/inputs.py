@@ -59,19 +59,6 @@ def refuse_text(sentences: Any) -> None:
     )
 
 
-def validation_sentences(given: Any) -> SequenceData | None:
-    """What users pass as validation data."""
-    if given is None or isinstance(given, SequenceData | str | Path):
-        return None if given is None else sentences_of(given)
-    if not isinstance(given, tuple | list) or len(given) not in (2, 3):
-        raise DataError(
-            f"validation_data is a {type(given).__name__}; give (sentences, tags), (sentences, "
-            "tags, columns), a SequenceData or a file"
-        )
-    sentences, tags, *more = given
-    return sentences_of(sentences, tags, columns=more[0] if more else None)
-
-
 def sentences_to_tag(sentences: Any, columns: Columns | None, *, trained: int) -> SequenceData:
     """Sentences for a tagger that was trained with that number of columns."""
     if not isinstance(sentences, str | Path):

@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any
 
 from lossnet.tasks.sequence.conll import ConllFormat, conll_blocks, conll_text
-from lossnet.tasks.sequence.measure import counts_runs
 from lossnet.tasks.sequence.reading import with_columns
 from lossnet.tasks.sequence.sentences import SequenceData
 from lossnet.tasks.sequence.tags import PLAIN, Span, has_spans, spans
+from lossnet.tasks.sequence.task import counts_runs
 
 PROBABILITY = "probability"
 Tags = list[list[str]]

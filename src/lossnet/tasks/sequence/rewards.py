@@ -72,8 +72,8 @@ class Rewarded:
     def __call__(self, y: Tensor) -> Tensor:
         dtype = y.dtype if y.is_floating_point() else torch.get_default_dtype()
         soft = sparse.dense(y, dtype) * self.mask.unsqueeze(-1)
-        if isinstance(self.function, Reward):
-            soft = soft[..., [self.tags.index(tag) for tag in self.function.tags]]
+        if own := getattr(self.function, "tags", ()):
+            soft = soft[..., [self.tags.index(tag) for tag in own]]
         values = self.function(self.tokens * len(soft), soft.flatten(0, 1))
         return _checked(values, soft).view(soft.shape[:2])
 

@@ -116,7 +116,7 @@ def span_scores(
     counts = [Counter(span.type for _, span in side) for side in (gold, guess, gold & guess)]
     names = sorted({*counts[0], *counts[1]})
     types = {name: SpanScore(*(count[name] for count in counts)) for name in names}
-    return SpanScores(*(count.total() for count in counts), types, accuracy)
+    return SpanScores(len(gold), len(guess), len(gold & guess), types, accuracy)
 
 
 def _spans(
@@ -136,12 +136,11 @@ def _check(true: Sentences, predicted: Sentences) -> None:
     if len(true) != len(predicted):
         raise DataError(f"{len(true)} sentences of true tags and {len(predicted)} of predicted")
     for number, (gold, guess) in enumerate(zip(true, predicted, strict=True)):
-        place, counts = f"sentence {number} (counted from 0)", (len(gold), len(guess))
+        place = f"sentence {number} (counted from 0)"
         if isinstance(gold, str) or isinstance(guess, str):
             raise DataError(f"{place} is a string; give a list of tags for each")
-        if counts[0] != counts[1]:
-            raise DataError(
-                f"{place} has %d true tags and %d predicted; give one per token" % counts
-            )
+        if len(gold) != len(guess):
+            counts = f"{len(gold)} true tags and {len(guess)} predicted"
+            raise DataError(f"{place} has {counts}; give one for each token")
     if not sum(map(len, true)):
         raise DataError("no tags at all; give at least one sentence")

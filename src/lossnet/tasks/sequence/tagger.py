@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from lossnet.needs import EXACT
 from lossnet.recipes import defaults
 from lossnet.tasks.sequence.decoding import marginals
-from lossnet.tasks.sequence.inputs import Columns, refuse_text, validation_sentences
+from lossnet.tasks.sequence.inputs import Columns, refuse_text
 from lossnet.tasks.sequence.rewards import RewardFunction
 from lossnet.tasks.sequence.tagging import TaggingEstimator
 from lossnet.tasks.sequence.tags import Span, span_scheme, spans
@@ -130,7 +130,7 @@ class SequenceTagger(TaggingEstimator):
         refuse_text(unlabelled)
         return self._fit(
             (sentences, tags, columns),
-            validation_data=validation_sentences(validation_data),
+            validation_data=validation_data,
             unlabelled=unlabelled,
             reward=reward,
             checkpoint=checkpoint,

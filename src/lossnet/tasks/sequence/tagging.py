@@ -69,6 +69,7 @@ class TaggingEstimator(StructuredEstimator):
 
     provides = StructuredEstimator.provides | REWARD | EXACT
     labels_noun = "tags"
+    most_inputs = 3
 
     # Settings --------------------------------------------------------------------------------
 

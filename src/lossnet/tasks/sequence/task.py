@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lossnet.errors import SettingError
-from lossnet.plain_text import counted
+from lossnet.plain_text import aligned, counted, metrics_table
 from lossnet.tasks.options import names
-from lossnet.tasks.sequence.measure import SequenceMetrics
-from lossnet.tasks.sequence.tags import detect_scheme, has_spans, spans
-from lossnet.tasks.task import Known, emit
+from lossnet.tasks.sequence.span_metrics import SHARES, span_scores, token_accuracy
+from lossnet.tasks.sequence.tags import PLAIN, detect_scheme, has_spans, spans
+from lossnet.tasks.task import Known, Measured, Task, emit
 
 if TYPE_CHECKING:
     from lossnet.tasks.parts import Parts
     from lossnet.tasks.sequence.sentences import SequenceData
 
 
-class SequenceTask(SequenceMetrics):
+#: The group of the metrics over all types, and what the names of the others begin with.
+ALL, TYPE = "all", "type:"
+
+
+class SequenceTask(Task):
     """See :class:`~lossnet.tasks.task.Task`."""
 
     name = "sequence"
@@ -45,47 +49,25 @@ class SequenceTask(SequenceMetrics):
 
     def add_options(self, group: Any, command: str) -> None:
         """Which column of a CoNLL file is which, and the tags' scheme."""
-        trained = command in ("evaluate", "predict")
-        default = " (default: as in training)" if trained else ""
-        group.add_argument(
-            "--token-column",
-            type=int,
-            metavar="N",
-            help=f"where the tokens are, counted from 0{default or ' (default: 0)'}",
-        )
-        group.add_argument(
-            "--tag-column",
-            type=_column if command == "predict" else int,
-            metavar="N",
-            help="where the tags are, counted from 0, or from the last as -1"
-            + ("; none: there are no tags" if command == "predict" else "")
-            + (default or " (default: -1)"),
-        )
-        group.add_argument(
-            "--columns",
-            type=names,
-            metavar="A,B",
-            help="names of all other columns, from left to right; _ in place of a name leaves a "
-            f"column out, none all of them{default}",
-        )
-        if command != "predict":
-            group.add_argument(
-                "--scheme",
-                choices=("IOB1", "IOB2", "BIO", "BIOES"),
-                help=f"convert tags to this scheme when reading; BIO is IOB2{default}",
-            )
+        predict, add = command == "predict", group.add_argument
+        trained = " (default: as in training)" if command in ("evaluate", "predict") else ""
+        text = f"where the tokens are, counted from 0{trained or ' (default: 0)'}"
+        add("--token-column", type=int, metavar="N", help=text)
+        text = "where the tags are, counted from 0, or from the last as -1"
+        text += ("; none: there are no tags" if predict else "") + (trained or " (default: -1)")
+        add("--tag-column", type=_column if predict else int, metavar="N", help=text)
+        text = "names of all other columns, from left to right; _ in place of a name leaves a "
+        text += f"column out, none all of them{trained}"
+        add("--columns", type=names, metavar="A,B", help=text)
+        if not predict:
+            text = f"convert tags to this scheme when reading; BIO is IOB2{trained}"
+            add("--scheme", choices=("IOB1", "IOB2", "BIO", "BIOES"), help=text)
         if command == "evaluate":
-            group.add_argument(
-                "--strict",
-                action="store_true",
-                help="count only spans that follow IOB2 (or BIOES), as seqeval's strict mode",
-            )
-        if command == "predict":
-            group.add_argument(
-                "--format",
-                choices=("conll", "text"),
-                help="what DATA is (default: text for .txt and standard input, else conll)",
-            )
+            text = "count only spans that follow IOB2 (or BIOES), as seqeval's strict mode"
+            add("--strict", action="store_true", help=text)
+        if predict:
+            text = "what DATA is (default: text for .txt and standard input, else conll)"
+            add("--format", choices=("conll", "text"), help=text)
 
     # Data ------------------------------------------------------------------------------------
 
@@ -183,6 +165,66 @@ class SequenceTask(SequenceMetrics):
 
         return describe(data, parts, top=args.top)
 
+    # Metrics ---------------------------------------------------------------------------------
+
+    def measure(self, model: Any, data: Any, args: argparse.Namespace | None = None) -> Measured:
+        """Token accuracy; where tags mark spans, precision, recall and F1 of all and of each type.
+
+        ``--strict`` counts only spans that follow the scheme's rules, as seqeval's strict mode.
+        """
+        strict = args is not None and args.strict
+        predicted = model.predict(data)
+        prefixed = has_spans({*data.tag_names, *model.tags_})
+        if strict and not prefixed:
+            raise SettingError(
+                "--strict counts spans, and these tags have no prefixes (B-, I-): leave it out"
+            )
+        if not prefixed and not counts_runs(model):
+            return {ALL: {"accuracy": token_accuracy(data.tags, predicted)}}
+        mode, scheme = "strict" if strict else "conlleval", None if prefixed else PLAIN
+        scores = span_scores(data.tags, predicted, mode=mode, scheme=scheme)
+        measured = {ALL: {"accuracy": scores.accuracy}}
+        measured[ALL] |= {f"span-{share}": getattr(scores, share) for share in SHARES}
+        for name, score in scores.types.items():
+            counts = {"spans": score.true, "predicted": score.predicted}
+            measured[TYPE + name] = {share: getattr(score, share) for share in SHARES} | counts
+        return measured
+
+    def flat(self, measured: Measured) -> dict[str, float]:
+        """``accuracy``, ``span-f1`` and so on, and ``span-f1:PER`` of each type."""
+        types = {f"span-f1:{name}": values["f1"] for name, values in _types(measured)}
+        return {**measured[ALL], **types}
+
+    def table(self, report: Mapping[str, Measured]) -> str:
+        """The metrics of all types, parts across; then, part by part, those of each type."""
+        columns = {part or "value": measured[ALL] for part, measured in report.items()}
+        blocks = [metrics_table(columns)]
+        for part, measured in report.items():
+            lines = [[f"{part} type".strip(), *SHARES, "spans", "predicted"]]
+            for name, values in _types(measured):
+                shares = [f"{100 * values[share]:.2f}" for share in SHARES]
+                lines.append(
+                    [name, *shares, *(f"{int(values[n]):,}" for n in ("spans", "predicted"))]
+                )
+            if len(lines) > 1:
+                blocks.append(aligned(lines, right=range(1, 6)))
+        return "\n\n".join(blocks)
+
+    def compared(self, parts: Parts[SequenceData]) -> Sequence[str]:
+        """Token accuracy, F1 of spans where there are any, and the time."""
+        spans = ["span-f1"] if has_spans(parts.train.tag_names) else []
+        return ["accuracy", *spans, "seconds"]
+
+    def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
+        """Whether spans are counted strictly, and what word vectors cover."""
+        mode = {"mode": "strict"} if args is not None and args.strict else {}
+        covered = model.vector_coverage_
+        return mode if covered is None else mode | {"vector_coverage": covered._asdict()}
+
+    def model_text(self, model: Any, args: argparse.Namespace | None = None) -> str:
+        """The same in words."""
+        return "spans counted strictly" if args is not None and args.strict else ""
+
     # Predictions -----------------------------------------------------------------------------
 
     def write(self, model: Any, data: Any, args: argparse.Namespace) -> None:
@@ -198,6 +240,20 @@ class SequenceTask(SequenceMetrics):
     def count(self, data: Any) -> int:
         """Sentences, and empty lines of a text."""
         return len(data) + len(data.blank)
+
+
+def counts_runs(model: Any) -> bool:
+    """Whether runs of plain tags are spans to a tagger: where its own metric counts spans.
+
+    Not otherwise: runs of parts of speech, say, mean nothing.
+    """
+    return bool(model.scheme_ == PLAIN and model.metric != "accuracy")
+
+
+def _types(measured: Measured) -> list[tuple[str, dict[str, float]]]:
+    """The metrics of each type of spans."""
+    groups = measured.items()
+    return [(name.removeprefix(TYPE), values) for name, values in groups if name != ALL]
 
 
 def _column(text: str) -> int | str:
