@@ -34,10 +34,8 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray[Any, Any]]:
         raise
     except Exception as error:  # a damaged archive fails in a dozen ways
         reason = str(error) or type(error).__name__
-        raise DataError(
-            f"{path} is not a complete .npz file of plain arrays ({reason}); save numbers and "
-            "strings, not objects"
-        ) from error
+        wrong = f"{path} is not a complete .npz file of plain arrays ({reason})"
+        raise DataError(f"{wrong}; save numbers and strings, not objects") from error
 
 
 def array_names(path: str | Path) -> set[str]:

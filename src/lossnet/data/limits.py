@@ -37,10 +37,8 @@ def check_expanded(path: str | Path, size: int, packed: int, kind: str) -> None:
 def check_cells(path: str | Path, rows: int, columns: int, what: str) -> None:
     """Raise where a matrix has too many columns, or too many cells to be dense."""
     if columns > MAX_COLUMNS:
-        raise DataError(
-            f"{path}: {columns} {what}, more than the {MAX_COLUMNS} that can be read; is a number "
-            "wrong?"
-        )
+        most = f"more than the {MAX_COLUMNS} that can be read"
+        raise DataError(f"{path}: {columns} {what}, {most}; is a number wrong?")
     if rows * columns > _bound(MAX_CELLS):
         raise DataError(
             f"{path}: {rows} rows x {columns} {what} are too many for a dense matrix; keep fewer "

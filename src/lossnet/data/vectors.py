@@ -29,9 +29,9 @@ class Coverage(NamedTuple):
     tokens: float
 
     def __str__(self) -> str:
+        tokens, words = 100 * self.tokens, 100 * self.words
         return (
-            f"word vectors cover {100 * self.tokens:.1f} % of the training tokens, "
-            f"{100 * self.words:.1f} % of the words"
+            f"word vectors cover {tokens:.1f} % of the training tokens, {words:.1f} % of the words"
         )
 
 
@@ -114,7 +114,7 @@ def read_vectors(path: str | Path) -> WordVectors:
 def _listed(words: Any) -> list[str]:
     if isinstance(words, str) or not isinstance(words, Sequence | np.ndarray):
         raise DataError(
-            f"words is a {type(words).__name__}; give a list of strings, one for each vector"
+            f"words is a {type(words).__name__}; give a list of strings, one per vector"
         )
     for k, word in enumerate(words):
         if not isinstance(word, str):
@@ -126,9 +126,9 @@ def _floats(vectors: Any) -> np.ndarray:
     try:
         return np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError) as error:
+        rule = "one row per word, all of the same width"
         raise DataError(
-            f"vectors cannot be made an array of numbers ({error}); give one row per word, all of "
-            "the same width"
+            f"vectors cannot be made an array of numbers ({error}); give {rule}"
         ) from error
 
 
@@ -137,14 +137,12 @@ def _npz(path: Path) -> WordVectors:
     if not {"words", "vectors"} <= set(arrays):
         listed = ", ".join(sorted(arrays))
         raise DataError(f"{path} has the arrays {listed}; expected 'words' and 'vectors'")
-    words, vectors = arrays["words"], arrays["vectors"]
-    if words.dtype.kind == "S":
-        try:
-            words = np.char.decode(words, "utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(f"{path}: the bytes of a word are not UTF-8 ({error})") from error
+    words = arrays["words"]
     try:
-        return WordVectors(words.tolist(), vectors)
+        words = np.char.decode(words, "utf-8") if words.dtype.kind == "S" else words
+        return WordVectors(words.tolist(), arrays["vectors"])
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: the bytes of a word are not UTF-8 ({error})") from error
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
 
@@ -186,9 +184,14 @@ def _text(
         place = f"{path}, line {line}"
         fields = content.rstrip().split(" ")
         width = len(fields) - 1 if width is None else width
-        word, numbers = _word_and_numbers(fields, width, place)
+        split = len(fields) - width
+        # A number before the last ones is one number too many rather than part of a word.
+        if not width or split < 1 or any(map(is_number, fields[1:split])):
+            count = f"{len(fields) - 1} numbers after {fields[0]!r}"
+            raise DataError(f"{place}: {count}; expected {width}")
+        word = " ".join(fields[:split])  # it may hold spaces
         try:
-            rows.append(np.array(numbers, dtype=np.float32))
+            rows.append(np.array(fields[split:], dtype=np.float32))
         except ValueError as error:
             raise DataError(f"{place}: {error}; expected numbers") from error
         if not np.isfinite(rows[-1]).all():
@@ -200,15 +203,6 @@ def _text(
     if not rows:
         raise DataError(f"{path} holds no words")
     return WordVectors(words, np.stack(rows))
-
-
-def _word_and_numbers(fields: list[str], width: int, place: str) -> tuple[str, list[str]]:
-    """The last ``width`` fields, and the word before them, which may hold spaces."""
-    split = len(fields) - width
-    # A number before the last ones is one number too many rather than part of a word.
-    if not width or split < 1 or any(map(is_number, fields[1:split])):
-        raise DataError(f"{place}: {len(fields) - 1} numbers after {fields[0]!r}; expected {width}")
-    return " ".join(fields[:split]), fields[split:]
 
 
 def _binary(content: bytes, path: Path, number: int, width: int) -> WordVectors:

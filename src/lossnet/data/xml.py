@@ -41,9 +41,9 @@ def parse_xml(content: str | bytes, path: str | Path) -> ElementTree.Element:
         parser.feed(content)
         return parser.close()
     except ElementTree.ParseError as error:
+        place = f"{path}, line {error.position[0]}"
         raise DataError(
-            f"{path}, line {error.position[0]}: not well-formed XML ({error}); "
-            "is the file cut short?"
+            f"{place}: not well-formed XML ({error}); is the file cut short?"
         ) from error
     except (ValueError, LookupError) as error:  # an encoding that is unknown or wrong
         if isinstance(error, DataError):

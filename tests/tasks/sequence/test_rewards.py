@@ -59,10 +59,13 @@ def test_discrete_candidates_are_numbers_to_the_reward() -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda t, s: s.sum(-1), r"gave shape \(8, 3\); expected \(8,\), one number per sentence"),
-        (lambda t, s: s.mean(), r"gave shape \(\); expected \(8,\)"),
-        (lambda t, s: s.sum((1, 2)) / 0 * 0, "of sentence 0 of 8 .* is nan; expected a number"),
-        (lambda t, s: 7 * torch.ones(8), r"rewards run from 7 to 7; expected numbers in \[0, 1\]"),
+        (lambda t, s: s.sum(-1), r"gave shape \(8, 3\); expected a tensor of 8 numbers"),
+        (lambda t, s: s.mean(), r"gave shape \(\); expected a tensor of 8"),
+        (lambda t, s: s.sum((1, 2)) / 0 * 0, "of sentence 0 .* is nan; does it divide"),
+        (
+            lambda t, s: 7 * torch.ones(8),
+            r"rewards run from 7 to 7; expected .* numbers in \[0, 1\]",
+        ),
         (lambda t, s: torch.arange(8) - 4.0, "rewards run from -4 to 3"),
         (lambda t, s: None, "the reward gave NoneType; expected a tensor of 8 numbers"),
         (lambda t, s: ["x"] * 8, "the reward gave list; expected a tensor of 8 numbers"),
@@ -75,12 +78,12 @@ def test_what_a_reward_may_not_give(function, message) -> None:
 
 @pytest.mark.parametrize("tags", [(), ("A", "A")])
 def test_tags_are_named_once(tags) -> None:
-    with pytest.raises(SettingError, match="name one or more, each once"):
+    with pytest.raises(SettingError, match="one or more names, each once"):
         Reward(first_tag, tags)
 
 
 def test_one_name_is_no_list_of_tags() -> None:
-    with pytest.raises(SettingError, match=r"the string 'NAME'; give .* such as \('NAME',\)"):
+    with pytest.raises(SettingError, match=r"such as \('NAME',\), got 'NAME'"):
         Reward(first_tag, tags="NAME")
-    with pytest.raises(SettingError, match=r"are \(1, 2\); name one or more"):
+    with pytest.raises(SettingError, match=r"one or more names, .* got \(1, 2\)"):
         Reward(first_tag, tags=(1, 2))

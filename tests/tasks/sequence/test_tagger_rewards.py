@@ -170,14 +170,14 @@ GIVEN = {"unlabelled": UNLABELLED, "reward": dictionary}
                 *LABELLED, unlabelled=UNLABELLED, reward=lambda t, s: 2 * dictionary(t, s)
             ),
             DataError,
-            r"rewards run from .* expected numbers in \[0, 1\]",
+            r"rewards run from .* expected a tensor of",
         ),
         (
             lambda: tagger().fit(
                 *LABELLED, columns={"pos": [["a", "b"]]}, unlabelled=UNLABELLED, reward=dictionary
             ),
             DataError,
-            "the column 'pos' is missing",
+            r"trained with .'pos'., got none",
         ),
         (lambda: tagger().fit(*LABELLED, unlabelled=[], reward=dictionary), DataError, "no sent"),
         (
@@ -188,7 +188,7 @@ GIVEN = {"unlabelled": UNLABELLED, "reward": dictionary}
                 reward=CitationReward(),
             ),
             SettingError,
-            r"tags of the scheme IOB2, and the reward knows 'author', .* \(all it knows: author, ",
+            r"labelled tags follow IOB2, and the reward's tag 'author' does not \(it knows author, ",
         ),
     ],
 )

@@ -136,9 +136,15 @@ def arranged(
         return [[cells[place] for cells in rows] for rows in sentences]
 
     tags = None if tag is None else column(tag)
+    if tags and scheme:
+        try:
+            source = PLAIN if detect_scheme(tags) == PLAIN else None
+            tags = [to_scheme(sentence, scheme, source) for sentence in tags]
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from error
     return SequenceData(
         column(token),
-        _converted(tags, scheme, path) if tags and scheme else tags,
+        tags,
         {n: column(k) for n, k in zip(names, others, strict=True) if n != LEFT_OUT},
         table.documents,
         stem(path),
@@ -167,8 +173,12 @@ def write_conll(
 
 def conll_blocks(data: SequenceData, *, token_column: int = 0, tag_column: int = -1) -> list[str]:
     """The lines of every sentence, its document's mark before them and a blank line behind."""
-    columns, tag = _in_place(data, token_column, tag_column)
-    mark = [DOCSTART] + ["-X-"] * (len(columns) - 1)
+    width = 1 + len(data.columns) + data.labelled
+    layout = ConllFormat(token_column, tag_column if data.labelled else None)
+    token, tag, _ = _places(data.name, layout, width)
+    given, others = {token: data.tokens, tag: data.tags}, iter(data.columns.values())
+    columns = [given.get(place) or next(others) for place in range(width)]
+    mark = [DOCSTART] + ["-X-"] * (width - 1)
     if tag:
         # As CoNLL files have it: a reader without marks sees no tag of its own there.
         mark[tag] = "O"
@@ -190,28 +200,15 @@ def conll_text(blocks: Sequence[str]) -> str:
     return "\ufeff" + text if text.startswith("\ufeff") else text
 
 
-def _in_place(
-    data: SequenceData, token_column: int, tag_column: int
-) -> tuple[list[list[list[str]]], int | None]:
-    """Tokens, other columns and tags in the order of a file's columns; the place of the tags."""
-    width = 1 + len(data.columns) + (data.tags is not None)
-    layout = ConllFormat(token_column, None if data.tags is None else tag_column)
-    token, tag, _ = _places(data.name, layout, width)
-    others = iter(data.columns.values())
-    given = {token: data.tokens, tag: data.tags}
-    return [given.get(place) or next(others) for place in range(width)], tag
-
-
 def _line(cells: Sequence[str], place: str) -> str:
-    line = "\t".join(cells)
-    for cell in cells:
-        if _UNWRITABLE.search(cell) or cell.strip(" ") != cell:
-            raise DataError(
-                f"{place} (counted from 0): {cell!r} holds a tab, a line break or a space at an "
-                "end, and cannot stand in a CoNLL file; replace it"
-            )
+    line, place = "\t".join(cells), f"{place} (counted from 0)"
+    if bad := [c for c in cells if _UNWRITABLE.search(c) or c.strip(" ") != c]:
+        raise DataError(
+            f"{place}: {bad[0]!r} holds a tab, a line break or a space at an end, and cannot "
+            "stand in a CoNLL file; replace it"
+        )
     if reads_as_mark(line):
-        raise DataError(f"{place} (counted from 0): {line!r} would be read as a mark; replace it")
+        raise DataError(f"{place}: {line!r} would be read as a mark; replace it")
     return line
 
 
@@ -239,11 +236,3 @@ def _places(
             "give one name for each, all different, or _ to leave a column out"
         )
     return token, tag, dict(zip(rest, names, strict=True))
-
-
-def _converted(tags: list[list[str]], scheme: str, path: str | Path) -> list[list[str]]:
-    try:
-        source = PLAIN if detect_scheme(tags) == PLAIN else None
-        return [to_scheme(sentence, scheme, source) for sentence in tags]
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from error

@@ -15,7 +15,7 @@ from lossnet.tasks.sequence.references import read_references
 from lossnet.tasks.sequence.sentences import SequenceData, check_columns
 
 #: Endings of files that hold tagged sentences and nothing else.
-SEQUENCE_EXTENSIONS = frozenset({".conll", ".conllu", ".bio", ".iob", ".iob2", ".bioes", ".xml"})
+SEQUENCE_KINDS = ("conll", "conllu", "bio", "iob", "iob2", "bioes", "xml")
 #: Endings of files that hold rows of numbers, which no CoNLL file has.
 _TABLES = frozenset({".arff", ".npz", ".svm", ".svmlight", ".libsvm"})
 #: Bytes of a file that decide what it is, and a feature of an svmlight file.
@@ -29,12 +29,8 @@ def holds_sequences(path: str | Path) -> bool:
     ``a.conll``, ``a.conllu``, ``a.bio``, ``a.iob``, ``a.xml``, and files whose names end with
     their part, such as ``oct27.train``; a folder where it has such a file for training.
     """
-    path = Path(path).expanduser()
-    if path.is_dir():
-        files = (file for file in path.iterdir() if file.is_file() and _part_of(file) == "train")
-        return any(holds_sequences(file) for file in files)
-    kind = extension(path)
-    return kind in SEQUENCE_EXTENSIONS or kind.removeprefix(".") in PART_WORDS
+    kinds = {extension(file).removeprefix(".") for file in _training_files(path)}
+    return bool(kinds & {*SEQUENCE_KINDS, *PART_WORDS})
 
 
 def looks_like_conll(path: str | Path) -> bool:
@@ -42,10 +38,18 @@ def looks_like_conll(path: str | Path) -> bool:
 
     The beginning decides; rows of svmlight end in ``number:value``.
     """
+    return any(map(_has_columns, _training_files(path)))
+
+
+def _training_files(path: str | Path) -> list[Path]:
+    """The files for training in a folder; of a file itself."""
     path = Path(path).expanduser()
-    if path.is_dir():
-        files = (file for file in sorted(path.iterdir()) if _part_of(file) == "train")
-        return any(file.is_file() and looks_like_conll(file) for file in files)
+    if not path.is_dir():
+        return [path]
+    return [file for file in path.iterdir() if file.is_file() and _part_of(file) == "train"]
+
+
+def _has_columns(path: Path) -> bool:
     if not path.is_file() or path.suffix.lower() != ".txt":
         return False
     with path.open("rb") as file:
@@ -80,11 +84,7 @@ def load_sequences(
 
 
 def load_sequence_splits(
-    path: str | Path,
-    *,
-    scheme: str | None = None,
-    conll: ConllFormat | None = None,
-    seed: int = 0,
+    path: str | Path, *, scheme: str | None = None, conll: ConllFormat | None = None, seed: int = 0
 ) -> Parts[SequenceData]:
     """Read the training, validation and test parts of a data set.
 
@@ -142,11 +142,11 @@ class SequenceFiles:
         parts = {}
         for part, content in self.contents.items():
             file = self.files[part]
-            if isinstance(content, Table):
+            if isinstance(content, str):
+                parts[part] = read_references(file, scheme=scheme, text=content)
+            else:
                 layout = conll or default_format(file)
                 parts[part] = arranged(content, file, layout, scheme=scheme, every=every)
-            else:
-                parts[part] = read_references(file, scheme=scheme, text=content)
         if "" in parts:
             return parts
         check_columns(parts.values())
@@ -178,12 +178,8 @@ def part_files(folder: Path) -> dict[str, Path]:
     """The file of each part that a folder has; an error where there is none for training."""
     files: dict[str, Path] = {}
     for path in sorted(p for p in folder.iterdir() if p.is_file()):
-        part = _part_of(path)
-        if part is None:
-            continue
-        if part in files:
+        if (part := _part_of(path)) and files.setdefault(part, path) != path:
             raise DataError(f"{folder} has two {part} files: {files[part].name} and {path.name}")
-        files[part] = path
     if "train" not in files:
         found = listed(path.name for path in folder.iterdir())
         raise DataError(

@@ -71,20 +71,13 @@ def conll(data: SequenceData, tags: Tags, proba: Probabilities | None) -> str:
     An empty line of a text is a blank line more. Probabilities are one more column, the last
     before the tags where the tags are last.
     """
-    token, tag = _places(data)
+    layout = data.layout or ConllFormat()
+    width = 1 + len(data.columns) + data.labelled
+    tag = layout.tag_column if data.labelled and layout.tag_column is not None else -1
+    tag = -1 if tag % width == width - 1 else tag % width
     columns = dict(data.columns)
     if proba is not None:
         columns[PROBABILITY] = [[f"{p:.6g}" for p in row] for row in proba]
     tagged = replace(data, tags=tags, columns=columns)
-    blocks = conll_blocks(tagged, token_column=token, tag_column=tag)
+    blocks = conll_blocks(tagged, token_column=layout.token_column % width, tag_column=tag)
     return conll_text(["\n" if k is None else blocks[k] for k in rows_of(data)])
-
-
-def _places(data: SequenceData) -> tuple[int, int]:
-    """Where the tokens and the tags of the source are; tags it lacks go last."""
-    layout = data.layout or ConllFormat()
-    width = 1 + len(data.columns) + data.labelled
-    token = layout.token_column % width
-    if not data.labelled or layout.tag_column is None or layout.tag_column % width == width - 1:
-        return token, -1
-    return token, layout.tag_column % width

@@ -60,15 +60,14 @@ def read_references(
             names where None.
         text: the text of the file, where it has been read already.
     """
-    root = _parsed(utf8_text(path) if text is None else text, path)
-    tokens: list[list[str]] = []
-    tags: list[list[str]] = []
-    outside = 0
+    root = parse_xml(utf8_text(path) if text is None else text, path)
+    if not len(root):
+        raise DataError(f"{path} holds no references; expected <data><ref><author>... inside")
+    tokens, tags, outside = [], [], 0
     for number, reference in enumerate(root):
         fields = _fields(reference, f"{path}: reference {number} (counted from 0)")
         outside += sum(bool((field.tail or "").strip()) for field in reference)
-        words = [word for _, words in fields for word in words]
-        tokens.append(words)
+        tokens.append([word for _, words in fields for word in words])
         tags.append(_tags(fields, scheme))
     notes = [f"{outside} pieces of text behind a field went to that field"] if outside else []
     return SequenceData(tokens, tags, name=stem(path), notes=notes)
@@ -84,28 +83,16 @@ def _escaped(match: re.Match[str], text: str) -> str:
     return _ESCAPES.get(token, token.replace("/", "\\/"))
 
 
-def _parsed(text: str, path: str | Path) -> ElementTree.Element:
-    root = parse_xml(text, path)
-    if not len(root):
-        raise DataError(f"{path} holds no references; expected <data><ref><author>... inside")
-    return root
-
-
 def _fields(reference: ElementTree.Element, place: str) -> list[tuple[str, list[str]]]:
     """The fields of a reference, in order, each with its tokens."""
     if (reference.text or "").strip():
-        raise DataError(
-            f"{place} has text before its first field: {reference.text or ''!r}; mark it"
-        )
+        raise DataError(f"{place} has text before its first field: {reference.text!r}; mark it")
     fields = []
     for field in reference:
         if len(field):
-            raise DataError(
-                f"{place}: <{field[0].tag[:40]}> stands inside <{field.tag[:40]}>; "
-                "fields hold text alone"
-            )
-        words = tokenise_reference(f"{field.text or ''} {field.tail or ''}")
-        if words:
+            nested = f"<{field[0].tag[:40]}> stands inside <{field.tag[:40]}>"
+            raise DataError(f"{place}: {nested}; fields hold text alone")
+        if words := tokenise_reference(f"{field.text or ''} {field.tail or ''}"):
             fields.append((field.tag, words))
     if not fields:
         raise DataError(f"{place} has no text in fields; remove it or mark its fields")

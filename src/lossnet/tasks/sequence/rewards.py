@@ -40,14 +40,10 @@ class Reward:
     tags: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if isinstance(self.tags, str):
-            raise SettingError(
-                f"a reward's tags are the string {self.tags!r}; give a tuple of names, such as "
-                f"({self.tags!r},)"
-            )
-        named = self.tags and all(isinstance(tag, str) for tag in self.tags)
-        if not named or len(set(self.tags)) < len(self.tags):
-            raise SettingError(f"a reward's tags are {self.tags!r}; name one or more, each once")
+        named = not isinstance(self.tags, str) and all(isinstance(tag, str) for tag in self.tags)
+        if not (named and self.tags) or len(set(self.tags)) < len(self.tags):
+            rule = "a tuple of one or more names, each once, such as ('NAME',)"
+            raise SettingError(f"a reward's tags must be {rule}, got {self.tags!r}")
 
     def __call__(self, tokens: list[list[str]], soft: Tensor) -> Any:
         return self.function(tokens, soft)
@@ -90,34 +86,27 @@ def check_reward_tags(own: Sequence[str], scheme: str) -> None:
             parse_tags([tag], scheme)
         except DataError:
             raise SettingError(
-                f"the labelled sentences have tags of the scheme {scheme}, and the reward knows "
-                f"{tag!r}, which does not belong to it (all it knows: {', '.join(own)}); give "
-                "labelled tags as the reward has them, or a reward with tags such as theirs"
+                f"the labelled tags follow {scheme}, and the reward's tag {tag!r} does not (it "
+                f"knows {', '.join(own)}); give the reward and the sentences tags of one scheme"
             ) from None
 
 
 def _checked(values: Any, soft: Tensor) -> Tensor:
     """The reward as a tensor; an error where it is not one number in [0, 1] per sentence."""
     count = soft.shape[0] * soft.shape[1]
+    expected = f"expected a tensor of {count} numbers in [0, 1], one per sentence"
     try:
         reward = torch.as_tensor(values, dtype=soft.dtype, device=soft.device)
     except (TypeError, ValueError, RuntimeError) as error:
-        wanted = f"a tensor of {count} numbers, one per sentence"
-        raise DataError(f"the reward gave {type(values).__name__}; expected {wanted}") from error
+        raise DataError(f"the reward gave {type(values).__name__}; {expected}") from error
     if reward.shape != (count,):
-        raise DataError(
-            f"the reward gave shape {tuple(reward.shape)}; expected {(count,)}, one number per "
-            "sentence: sum or average over tokens and tags"
-        )
+        gave = f"the reward gave shape {tuple(reward.shape)}"
+        raise DataError(f"{gave}; {expected}: sum or average over tokens and tags")
     if reward.isnan().any():
-        raise DataError(
-            f"the reward of sentence {int(reward.isnan().nonzero()[0, 0])} of {count} (counted "
-            "from 0) is nan; expected a number in [0, 1]: does it divide by a count that can be 0?"
-        )
+        place = f"sentence {int(reward.isnan().nonzero()[0, 0])} (counted from 0)"
+        raise DataError(f"the reward of {place} is nan; does it divide by a count that can be 0?")
     low, high = float(reward.detach().min()), float(reward.detach().max())
     if low < -1e-4 or high > 1 + 1e-4:
-        raise DataError(
-            f"rewards run from {low:.4g} to {high:.4g}; expected numbers in [0, 1], higher is "
-            "better: divide by the largest that is possible"
-        )
+        span = f"rewards run from {low:.4g} to {high:.4g}"
+        raise DataError(f"{span}; {expected}: divide by the largest that is possible")
     return reward.clamp(0.0, 1.0)

@@ -61,7 +61,10 @@ class SequenceData:
         }
         put(self, "columns", columns)
         if self.documents is not None:
-            put(self, "documents", _documents(self.documents, len(tokens), self.name))
+            put(self, "documents", [int(number) for number in self.documents])
+            if len(self.documents) != len(tokens):
+                counts = f"{len(self.documents)} document numbers for {len(tokens)} sentences"
+                raise DataError(f"{self.name}: {counts}")
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -209,10 +212,3 @@ def _aligned(given: Any, tokens: Words, what: str, name: str) -> Words:
                 f"{len(row)} in {what}; give one for each token"
             )
     return words
-
-
-def _documents(given: Sequence[int], sentences: int, name: str) -> list[int]:
-    documents = [int(number) for number in given]
-    if len(documents) != sentences:
-        raise DataError(f"{name}: {len(documents)} document numbers for {sentences} sentences")
-    return documents

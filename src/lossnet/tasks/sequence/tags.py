@@ -181,16 +181,12 @@ def parse_tags(tags: Sequence[str], scheme: str | None) -> list[_Tag]:
     return parsed
 
 
-def _begins(before: _Tag, tag: _Tag) -> bool:
-    """Whether conlleval lets a span begin between the two."""
-    fresh = tag.prefix in "BS" or before.prefix in "OES" or before.type != tag.type
-    return tag.prefix != "O" and fresh
-
-
 def _chunks(parsed: list[_Tag]) -> list[Span]:
+    """The spans as conlleval finds them."""
     found, start, before = [], 0, _Tag()
     for k, tag in enumerate([*parsed, _Tag()]):
-        begins = _begins(before, tag)
+        fresh = tag.prefix in "BS" or before.prefix in "OES" or before.type != tag.type
+        begins = tag.prefix != "O" and fresh
         if before.prefix != "O" and (begins or tag.prefix == "O"):
             found.append(Span(before.type, start, k))
         if begins:

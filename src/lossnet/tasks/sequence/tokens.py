@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -28,13 +28,8 @@ _LONGEST = 30
 
 #: What :meth:`TokenCoder.to_json` gives: see :func:`lossnet.files.check_form`.
 VOCABULARY_FORM = {
-    "words": [str],
-    "lowercase": bool,
-    "chars": [str],
-    "columns": {str: [str]},
-    "case": bool,
-    "learned": int,
-    "trained": int,
+    **{"words": [str], "chars": [str], "columns": {str: [str]}},
+    **{"lowercase": bool, "case": bool, "learned": int, "trained": int},
 }
 
 
@@ -108,14 +103,11 @@ class TokenCoder:
         first = [word for word in known if word in met]
         letters = sorted({letter for word in counts for letter in word}) if chars else []
         return cls(
-            words=_numbered([*new, *first, *(word for word in known if word not in met)]),
-            lowercase=lowercase,
-            chars=_numbered(letters),
-            columns={
-                name: _numbered(sorted({v for s in values for v in s}))
-                for name, values in columns.items()
-            },
-            case=case,
+            _numbered([*new, *first, *(word for word in known if word not in met)]),
+            lowercase,
+            _numbered(letters),
+            {name: _numbered(sorted({*chain(*rows)})) for name, rows in columns.items()},
+            case,
             learned=2 + len(new),
             trained=2 + len(new) + len(first),
         )
@@ -133,16 +125,12 @@ class TokenCoder:
 
     def code(self, sentences: Sentences, columns: Mapping[str, Sentences]) -> list[Coded]:
         """Every sentence as numbers; each word is looked up once, however often it occurs."""
-        if missing := [name for name in self.columns if name not in columns]:
-            raise DataError(
-                f"the column {missing[0]!r} is missing; the model was trained with it: give "
-                "columns={...}"
+        if {*columns} != {*self.columns}:
+            given, known = (
+                ", ".join(map(repr, names)) or "none" for names in (columns, self.columns)
             )
-        if more := [name for name in columns if name not in self.columns]:
-            known = ", ".join(map(repr, self.columns)) or "none"
             raise DataError(
-                f"the column {more[0]!r} is given, and the model was trained without it (its "
-                f"columns: {known}); leave it out"
+                f"columns must be those the model was trained with ({known}), got {given}"
             )
         distinct = list(dict.fromkeys(chain.from_iterable(sentences)))
         place = {word: number for number, word in enumerate(distinct)}
@@ -164,10 +152,8 @@ class TokenCoder:
         return coded
 
     def _word(self, word: str) -> int:
-        number = self.words.get(word)
-        if number is None and self.lowercase:
-            number = self.words.get(word.lower())
-        return UNKNOWN if number is None else number
+        lower = word.lower() if self.lowercase else word
+        return self.words.get(word) or self.words.get(lower, UNKNOWN)
 
     def _characters(self, words: Sequence[str]) -> np.ndarray:
         numbers = np.zeros((len(words), _LONGEST), dtype=np.int64)
@@ -196,16 +182,9 @@ class TokenCoder:
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> TokenCoder:
         """What :meth:`to_json` gave."""
-        words, chars, columns = (facts[name] for name in ("words", "chars", "columns"))
-        for names in (words, chars, *columns.values()):
-            if len(set(names)) < len(names):
-                raise DataError("a word, character or value of a column is listed twice")
-        tables = {
-            "words": _numbered(words),
-            "chars": _numbered(chars),
-            "columns": {name: _numbered(values) for name, values in columns.items()},
-        }
-        return cls(**{**facts, **tables})
+        columns = {name: _numbered(values) for name, values in facts["columns"].items()}
+        words, chars = _numbered(facts["words"]), _numbered(facts["chars"])
+        return cls(**{**facts, "words": words, "chars": chars, "columns": columns})
 
 
 def collate(coded: Sequence[Coded], device: str | torch.device = "cpu") -> Tokens:
@@ -228,8 +207,11 @@ def padded(arrays: Sequence[np.ndarray], device: str | torch.device) -> Tensor:
     return torch.as_tensor(together, device=device)
 
 
-def _numbered(names: Iterable[str]) -> dict[str, int]:
-    return {name: number for number, name in enumerate(names, start=2)}
+def _numbered(names: Sequence[str]) -> dict[str, int]:
+    numbers = {name: number for number, name in enumerate(names, start=2)}
+    if len(numbers) < len(names):
+        raise DataError("a word, character or value of a column is listed twice")
+    return numbers
 
 
 def _case(word: str) -> str:
