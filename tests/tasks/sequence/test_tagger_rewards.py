@@ -188,7 +188,7 @@ GIVEN = {"unlabelled": UNLABELLED, "reward": dictionary}
                 reward=CitationReward(),
             ),
             SettingError,
-            r"labelled tags follow IOB2, and the reward's tag 'author' does not \(it knows author, ",
+            r"labelled tags follow IOB2, and the reward's tag 'author' does not \(it knows author",
         ),
     ],
 )
