@@ -319,15 +319,15 @@ def test_a_killed_run_goes_on_to_the_same_weights(tmp_path) -> None:
     class KilledError(Exception):
         pass
 
-    def kill(model, data, by):
+    def kill(*arguments):
         if len(seen) == 2:
             raise KilledError
         seen.append(1)
-        return ImageSegmenter._validated(model, data, by)
+        return ImageSegmenter._validated(model, *arguments)
 
     seen: list[int] = []
     model = segmenter("seal-regression", max_epochs=4)
-    model._validated = lambda data, by: kill(model, data, by)
+    model._validated = kill
     with pytest.raises(KilledError):
         model.fit(TRAIN[2], validation_data=TEST[2], checkpoint=file)
     resumed = segmenter("seal-regression", max_epochs=4)
