@@ -8,7 +8,7 @@ import os
 import reprlib
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,18 @@ def _umask() -> int:
 def write_text(path: str | Path, text: str) -> Path:
     """Write ``text`` to ``path`` atomically."""
     return atomic_write(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def write_arrays(path: str | Path, arrays: Mapping[str, Any]) -> Path:
+    """Write arrays by name to a compressed .npz file atomically."""
+    import numpy as np
+
+    def write(temporary: Path) -> None:
+        # To an open file: NumPy would add .npz to the temporary name.
+        with temporary.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+
+    return atomic_write(path, write)
 
 
 def write_json(path: str | Path, value: Any) -> Path:

@@ -25,19 +25,10 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add_data(parser)
-    parser.add_argument(
-        "--methods",
-        metavar="A,B",
-        type=names,
-        required=True,
-        help="comma-separated methods: see lossnet methods",
-    )
-    parser.add_argument(
-        "--seeds",
-        default="3",
-        metavar="N",
-        help="number of seeds, or comma-separated seeds such as 0,4 (default: 3)",
-    )
+    what = "comma-separated methods: see lossnet methods"
+    parser.add_argument("--methods", metavar="A,B", type=names, required=True, help=what)
+    what = "number of seeds, or comma-separated seeds such as 0,4 (default: 3)"
+    parser.add_argument("--seeds", default="3", metavar="N", help=what)
     parser.add_argument("--out", metavar="FOLDER", required=True, help="folder for the report")
     add_settings(parser, "METHOD")
     parser.add_argument("--quiet", action="store_true", help="print no progress")
@@ -100,7 +91,7 @@ def _seeds(text: str) -> list[int]:
     numbers = names(text)
     if not numbers or not all(number.isdecimal() for number in numbers):
         raise SettingError(
-            f"--seeds {text}: expected a number of seeds, or comma-separated seeds such as 0,4,7"
+            f"--seeds {text}: expected a number, or comma-separated seeds such as 0,4"
         )
     if "," in text:
         return list(dict.fromkeys(map(int, numbers)))
@@ -118,14 +109,13 @@ def _stored_or_trained(
 
     model = settings.estimator(verbose=0 if args.quiet else 1)
     wanted = identity(settings, model, parts)
-    if get(store, **wanted) is None:
-        settings.task.check_parts(model, parts)
-        model.fit(parts.train, validation_data=parts.validation)
-        report = measure_parts(settings.task, model, parts)
-        record_run(store, settings, model, parts, report, command=args.command, tag="compare")
-    found = get(store, **wanted)
-    assert found is not None
-    return found
+    if (found := get(store, **wanted)) is not None:
+        return found
+    settings.task.check_parts(model, parts)
+    model.fit(parts.train, validation_data=parts.validation)
+    report = measure_parts(settings.task, model, parts)
+    metrics = settings.task.flat(report[wanted["configuration"]["measured_on"]])
+    return record_run(store, wanted, model, metrics, command=args.command, tag="compare")
 
 
 def _report(task: Task, runs: list[Run], parts: Parts[Any], args: argparse.Namespace) -> str:
@@ -134,24 +124,15 @@ def _report(task: Task, runs: list[Run], parts: Parts[Any], args: argparse.Names
 
     part = runs[0].configuration["measured_on"]
     how = ["mean ± sample deviation over n seeds, in percent", task.measured_how]
-    lines = [
-        f"# {parts.name}",
-        "",
-        f"{task.sizes(parts, args)}.",
-        f"Measured on the {part} part: {', '.join(filter(None, how))}; seconds of training.",
-        "",
-        table(runs, columns=None, metrics=task.compared(parts)),
-        "",
-        "Settings:",
-        "",
-    ]
+    measured = f"Measured on the {part} part: {', '.join(filter(None, how))}; seconds of training."
+    shown = table(runs, columns=None, metrics=task.compared(parts))
+    settings = []
     for method, configuration in {run.method: run.configuration for run in runs}.items():
         found = parameters(method, configuration["method_params"])
         texts = [f"{key}={value}" for key, value, _ in listing(method, found)]
-        lines.append(f"- {method}: {', '.join(texts)}")
-    shared = {
-        k: v for k, v in runs[0].configuration.items() if k not in ("method", "method_params")
-    }
-    lines.append("- all: " + ", ".join(f"{k}={v}" for k, v in shared.items()))
-    lines += ["", f"Made by `{args.command}`.", ""]
-    return "\n".join(lines)
+        settings.append(f"- {method}: {', '.join(texts)}")
+    own = ("method", "method_params")
+    shared = [f"{k}={v}" for k, v in runs[0].configuration.items() if k not in own]
+    settings.append(f"- all: {', '.join(shared)}")
+    head = f"# {parts.name}\n\n{task.sizes(parts, args)}.\n{measured}\n\n{shown}\n\nSettings:\n\n"
+    return head + "\n".join([*settings, "", f"Made by `{args.command}`.", ""])

@@ -86,24 +86,20 @@ STUDIES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument(
-        "--out", default="demo", metavar="FOLDER", help="output folder (default: demo)"
-    )
-    parser.add_argument(
-        "--seeds", type=non_negative, default=3, metavar="N", help="number of seeds (default: 3)"
-    )
-    parser.add_argument(
-        "--first-seed",
-        type=non_negative,
-        default=0,
-        metavar="N",
-        help="the first seed; another seed draws other rows and other noise (default: 0)",
-    )
+    what = "output folder (default: demo)"
+    parser.add_argument("--out", default="demo", metavar="FOLDER", help=what)
+    seed = "the first seed; another seed draws other rows and other noise"
+    for option, default, what in (("seeds", 3, "number of seeds"), ("first-seed", 0, seed)):
+        what = f"{what} (default: {default})"
+        parser.add_argument(
+            f"--{option}", type=non_negative, default=default, metavar="N", help=what
+        )
 
 
 def run(args: argparse.Namespace) -> int:
     """Train, print the tables and what they say, keep the predictions."""
     from lossnet.cli.folder import writable
+    from lossnet.files import write_arrays
     from lossnet.reports import table
 
     if args.seeds < 1:
@@ -122,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
             # Every seed draws its own data.
             print(table(runs, columns=None, metrics=headings, format="text", allow_mixed=True))
             print(verdict(runs))
-        _save(out / "predictions.npz", arrays)
+        write_arrays(out / "predictions.npz", arrays)
     print(f"\npredictions of seed {args.first_seed}: {out / 'predictions.npz'}")
     return 0
 
@@ -131,10 +127,9 @@ def _train_all(
     study: Study, seed: int, store: Path, command: str, kept: dict[str, Any]
 ) -> Iterator[Run]:
     """Train every entry on a seed's data and record the runs; ``kept`` gets the predictions."""
-    from lossnet.cli.measure import identity, seconds
+    from lossnet.cli.measure import identity, record_run
     from lossnet.cli.reading import training_parts
     from lossnet.cli.settings import Settings
-    from lossnet.reports import get, record
 
     args = _data_arguments(f"{study.data}:seed={seed}")
     task = task_of_data(args)
@@ -150,13 +145,10 @@ def _train_all(
         if CONTRADICTIONS in study.columns:
             metrics[CONTRADICTIONS] = _contradictory(predicted, parts)
         who = {**identity(settings, model, parts), "method": name}
-        time = seconds(model)
-        record(store, **who, command=command, metrics=metrics, seconds=time, tags=["demo"])
-        exact = 100 * metrics["subset-accuracy"]
-        to_stderr(f"{study.data}, seed {seed}, {name}: exact match {exact:.1f} %, {time:.1f} s")
-        found = get(store, **who)
-        assert found is not None
-        yield found
+        run = record_run(store, who, model, metrics, command=command, tag="demo")
+        shown = f"exact match {100 * metrics['subset-accuracy']:.1f} %, {run.seconds:.1f} s"
+        to_stderr(f"{study.data}, seed {seed}, {name}: {shown}")
+        yield run
 
 
 def _data_arguments(source: str) -> argparse.Namespace:
@@ -171,18 +163,6 @@ def _contradictory(predicted: Any, parts: Any) -> float:
     """The share of predicted label sets that no row of the data has."""
     known = {row.tobytes() for _, data in parts.items() for row in data.Y.astype(bool)}
     return statistics.fmean(row.tobytes() not in known for row in predicted.astype(bool))
-
-
-def _save(path: Path, arrays: dict[str, Any]) -> None:
-    import numpy as np
-
-    from lossnet.files import atomic_write
-
-    def write(temporary: Path) -> None:
-        with temporary.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-
-    atomic_write(path, write)
 
 
 def verdict(runs: Sequence[Run]) -> str:
@@ -206,20 +186,16 @@ def verdict(runs: Sequence[Run]) -> str:
 
 def _differences(pairs: Sequence[tuple[Run, Run]], metric: str) -> list[float]:
     """The metric's differences, in points."""
-    return [
-        100 * ((ours.metrics[metric] or 0.0) - (theirs.metrics[metric] or 0.0))
-        for ours, theirs in pairs
-    ]
+    values = [[run.metrics[metric] or 0.0 for run in pair] for pair in pairs]
+    return [100 * (ours - theirs) for ours, theirs in values]
 
 
 def _effect(gains: list[float]) -> str:
     mean = statistics.fmean(gains)
     size = f"{abs(mean):.1f} points {'above' if mean >= 0 else 'below'} it"
-    if all(gain > 0 for gain in gains):
-        return f"helped: exact match {size}"
-    if all(gain < 0 for gain in gains):
-        return f"did harm: exact match {size}"
-    won = sum(gain > 0 for gain in gains)
+    won, lost = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
+    if len(gains) in (won, lost):
+        return f"{'helped' if won else 'did harm'}: exact match {size}"
     return f"made no clear difference: {size}, better in {won} of {len(gains)} seeds"
 
 

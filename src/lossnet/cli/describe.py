@@ -11,13 +11,8 @@ from lossnet.tasks.options import non_negative
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add_data(parser)
-    parser.add_argument(
-        "--top",
-        type=non_negative,
-        default=5,
-        metavar="N",
-        help="number of labels to list (default: 5)",
-    )
+    what = "number of labels to list (default: 5)"
+    parser.add_argument("--top", type=non_negative, default=5, metavar="N", help=what)
     add_task_options(parser, "describe", choose=True)
 
 

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lossnet.cli.parser import add_data, add_task_options, check_options
+from lossnet.cli.parser import PARTS, add_model_and_data, add_task_options, check_options
 from lossnet.cli.terminal import note, to_stderr
 from lossnet.errors import SettingError
 from lossnet.tasks.task import Judged, Task
@@ -19,20 +19,10 @@ from lossnet.tasks.task import Judged, Task
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("model", metavar="MODEL", help="a folder that lossnet train wrote")
-    add_data(parser)
-    parser.add_argument(
-        "--split",
-        choices=("train", "validation", "test", "all"),
-        help="the part of DATA to use",
-    )
-    parser.add_argument(
-        "--compare-with",
-        metavar="MODEL",
-        nargs="+",
-        default=[],
-        help="further models of the same task, one column each",
-    )
+    add_model_and_data(parser)
+    parser.add_argument("--split", choices=(*PARTS, "all"), help="the part of DATA to use")
+    what = "further models of the same task, one column each"
+    parser.add_argument("--compare-with", metavar="MODEL", nargs="+", default=[], help=what)
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_task_options(parser, "evaluate")
 
@@ -70,10 +60,8 @@ def _load(args: argparse.Namespace) -> tuple[Task, dict[str, Judged]]:
     task = next(iter(loaded.values()))[0]
     for folder, (other, _, _) in zip(folders, loaded.values(), strict=True):
         if other.name != task.name:
-            raise SettingError(
-                f"--compare-with {folder} is of the task {other.name}, and {args.model} of the "
-                f"task {task.name}; evaluate them separately"
-            )
+            tasks = f"is of the task {other.name}, and {args.model} of the task {task.name}"
+            raise SettingError(f"--compare-with {folder} {tasks}; evaluate them separately")
     check_options(args, task, args.model)
     task.check_evaluation({name: model for name, (_, model, _) in loaded.items()}, args)
     judged: dict[str, Judged] = {}

@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from lossnet.errors import DataError, SettingError
 from lossnet.files import check_form, write_text
-from lossnet.tasks.model_folder import (
-    CHECKPOINT,
-    DATA,
-    entry_of,
-    holds_model,
-    read_config,
-    read_data,
-    write_data,
-)
+from lossnet.tasks import model_folder
+from lossnet.tasks.model_folder import read_config, read_data
 
 if TYPE_CHECKING:
     from lossnet.tasks.parts import Parts
@@ -50,49 +43,37 @@ def check_unused(folder: Path, *, overwrite: bool, resume: bool) -> None:
     """Raise where the folder holds a model or an unfinished run and no option says what to do."""
     if overwrite or resume:
         return
-    if (folder / CHECKPOINT).exists():
-        raise SettingError(
-            f"{folder} holds an unfinished run: add --resume to continue it, or --overwrite to "
-            "start again"
-        )
-    if holds_model(folder):
-        raise SettingError(
-            f"{folder} already holds a model: choose another folder, or add --overwrite"
-        )
+    if (folder / model_folder.CHECKPOINT).exists():
+        remedy = "add --resume to continue it, or --overwrite to start again"
+        raise SettingError(f"{folder} holds an unfinished run: {remedy}")
+    if model_folder.holds_model(folder):
+        remedy = "choose another folder, or add --overwrite"
+        raise SettingError(f"{folder} already holds a model: {remedy}")
 
 
 def check_finished(folder: Path, model: Any, parts: Parts[Any]) -> None:
     """Raise where a finished run was made with other settings or data."""
     from lossnet.checks import describe
 
-    stored = entry_of(read_config(folder), "parameters", dict, folder)
+    stored = model_folder.entry_of(read_config(folder), "parameters", dict, folder)
     wanted = model.resolved_params()
     changed = sorted(k for k in wanted if k != "verbose" and stored.get(k) != describe(wanted[k]))
+    data, other = read_data(folder), ""
     if changed:
-        raise SettingError(
-            f"{folder} holds a finished run with other settings ({', '.join(changed)} differ); "
-            "choose another folder, or add --overwrite in place of --resume"
-        )
-    data = read_data(folder)
-    if data is not None and data.get("train_checksum") != parts.train.checksum():
-        raise SettingError(
-            f"{folder} holds a finished run on other data ({data.get('source')}); choose "
-            "another folder, or add --overwrite in place of --resume"
-        )
+        other = f"with other settings ({', '.join(changed)} differ)"
+    elif data is not None and data.get("train_checksum") != parts.train.checksum():
+        other = f"on other data ({data.get('source')})"
+    if other:
+        remedy = "choose another folder, or add --overwrite in place of --resume"
+        raise SettingError(f"{folder} holds a finished run {other}; {remedy}")
 
 
 def save_data(folder: Path, task: Task, parts: Parts[Any], args: argparse.Namespace) -> None:
     """Write what the model saved there must know of its data: names, and its training part."""
-    write_data(
-        folder,
-        {
-            "source": args.data,
-            "name": parts.name,
-            task.unit: {part: len(data) for part, data in parts.items()},
-            "train_checksum": parts.train.checksum(),
-            **task.facts(parts.train, args),
-        },
-    )
+    sizes = {part: len(data) for part, data in parts.items()}
+    facts = {"train_checksum": parts.train.checksum(), **task.facts(parts.train, args)}
+    about = {"source": args.data, "name": parts.name, task.unit: sizes}
+    model_folder.write_data(folder, {**about, **facts})
 
 
 def load_model(path: str | Path) -> tuple[Task, Any, Known]:
@@ -103,8 +84,8 @@ def load_model(path: str | Path) -> tuple[Task, Any, Known]:
     task = task_of_estimator(read_config(folder).get("estimator"), folder)
     model = task.estimator.load(folder)
     facts = read_data(folder)
-    if facts is not None:
-        check_form(
-            facts, {"source": str, "train_checksum": str, **task.facts_form}, str(folder / DATA)
-        )
-    return task, model, task.known(model) if facts is None else facts
+    if facts is None:
+        return task, model, task.known(model)
+    form = {"source": str, "train_checksum": str, **task.facts_form}
+    check_form(facts, form, str(folder / model_folder.DATA))
+    return task, model, facts

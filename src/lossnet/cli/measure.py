@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lossnet.cli.settings import Settings
+    from lossnet.reports import Run
     from lossnet.tasks.parts import Parts
     from lossnet.tasks.task import Measured, Task
 
@@ -43,19 +44,13 @@ def identity(settings: Settings, model: Any, parts: Parts[Any]) -> dict[str, Any
 
 
 def record_run(
-    store: str | Path,
-    settings: Settings,
-    model: Any,
-    parts: Parts[Any],
-    report: dict[str, Measured],
-    *,
-    command: str,
-    tag: str,
-) -> None:
-    """Write a run that was measured to a results store."""
-    from lossnet.reports import record
+    store: Path, run: dict[str, Any], model: Any, metrics: Any, *, command: str, tag: str
+) -> Run:
+    """Write a run, known by its identity, to a results store; the run as the store holds it."""
+    from lossnet.reports import get, record
 
-    run = identity(settings, model, parts)
-    metrics = settings.task.flat(report[run["configuration"]["measured_on"]])
     time = seconds(model)
     record(store, **run, command=command, metrics=metrics, seconds=time, tags=(tag,))
+    found = get(store, **run)
+    assert found is not None
+    return found

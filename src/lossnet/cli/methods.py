@@ -25,11 +25,10 @@ def _table() -> str:
     from lossnet.recipes import METHODS, build, summary
 
     lines = [["method", "nets", "updates per batch", "predicts with", "what it is"]]
-    for name in METHODS:
-        method = build(name)
-        lines.append(
-            [name, ", ".join(sorted(method.nets)), _steps(method), _predicts(method), summary(name)]
-        )
+    for name, method in ((name, build(name)) for name in METHODS):
+        nets, steps = ", ".join(sorted(method.nets)), method.steps_per_batch.items()
+        per_batch = ", ".join(f"{net} {number}" for net, number in steps)
+        lines.append([name, nets, per_batch, _predicts(method), summary(name)])
     return aligned(lines)
 
 
@@ -42,21 +41,12 @@ def _one(name: str) -> str:
     rows = list(listing(name, defaults(name)))
     method = build(name)
     shown = [[f"  {key}", str(value), " | ".join(few)] for key, value, few in rows]
-    return "\n".join(
-        [
-            name,
-            "",
-            inspect.getdoc(METHODS[name]) or "",
-            "",
-            f"nets: {', '.join(sorted(method.nets))}",
-            "phases: " + "; ".join(_phases(method)),
-            f"predicts with: {_predicts(method)}",
-            "",
-            "parameters and their defaults (--set method.NAME=VALUE):",
-            aligned(shown),
-            *_by_task(name, {key: value for key, value, _ in rows}),
-        ]
-    )
+    nets, phases = ", ".join(sorted(method.nets)), "; ".join(_phases(method))
+    about = f"nets: {nets}\nphases: {phases}\npredicts with: {_predicts(method)}"
+    head = "parameters and their defaults (--set method.NAME=VALUE):"
+    by_task = _by_task(name, {key: value for key, value, _ in rows})
+    doc = inspect.getdoc(METHODS[name]) or ""
+    return f"{name}\n\n{doc}\n\n{about}\n\n" + "\n".join([head, aligned(shown), *by_task])
 
 
 def _by_task(name: str, recipe: dict[str, Any]) -> list[str]:
@@ -74,10 +64,6 @@ def _by_task(name: str, recipe: dict[str, Any]) -> list[str]:
         if changed:
             lines.append(f"for {task.name} data: {', '.join(changed)}")
     return ["", *lines] if lines else []
-
-
-def _steps(method: Method) -> str:
-    return ", ".join(f"{net} {steps}" for net, steps in method.steps_per_batch.items())
 
 
 def _phases(method: Method) -> list[str]:

@@ -6,25 +6,23 @@ import argparse
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from lossnet.errors import SettingError, unknown
 from lossnet.tasks.registry import names, task_named, tasks
 from lossnet.tasks.task import Task
+
+PARTS = ("train", "validation", "test")
 
 
 class Parser(argparse.ArgumentParser):
     """An argparse parser that raises :class:`SettingError` and suggests what was meant."""
 
     def __init__(self, *, prog: str, description: str | None) -> None:
-        super().__init__(
-            prog=prog,
-            description=description,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-            # An option may belong to several tasks.
-            conflict_handler="resolve",
-        )
+        # An option may belong to several tasks.
+        options: Any = {"allow_abbrev": False, "conflict_handler": "resolve"}
+        formatter = argparse.RawDescriptionHelpFormatter
+        super().__init__(prog=prog, description=description, formatter_class=formatter, **options)
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """The arguments, parsed; anything unknown or missing is an error."""
@@ -41,26 +39,23 @@ class Parser(argparse.ArgumentParser):
 
 def add_data(parser: argparse.ArgumentParser) -> None:
     """The positional DATA."""
-    parser.add_argument(
-        "data",
-        metavar="DATA",
-        help="a file, a folder or a built-in name: see below",
-    )
+    what = "a file, a folder or a built-in name: see below"
+    parser.add_argument("data", metavar="DATA", help=what)
+
+
+def add_model_and_data(parser: argparse.ArgumentParser) -> None:
+    """The positional MODEL and DATA."""
+    parser.add_argument("model", metavar="MODEL", help="a folder that lossnet train wrote")
+    add_data(parser)
 
 
 def add_settings(parser: argparse.ArgumentParser, method_key: str) -> None:
     """``--config`` and ``--set``."""
     parser.add_argument("--config", metavar="FILE", help="a .yaml or .json file with settings")
-    parser.add_argument(
-        "--set",
-        dest="settings",
-        metavar="KEY=VALUE",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="settings such as max_epochs=30 or hidden=[200,200]; of the method, "
-        f"{method_key}.samples=40; they override the config file",
-    )
+    examples = f"max_epochs=30 or hidden=[200,200]; of the method, {method_key}.samples=40"
+    what = f"settings such as {examples}; they override the config file"
+    many: Any = {"nargs": "+", "action": "extend", "default": []}
+    parser.add_argument("--set", dest="settings", metavar="KEY=VALUE", help=what, **many)
 
 
 def add_task_options(
@@ -68,9 +63,8 @@ def add_task_options(
 ) -> None:
     """The options of a command that belong to one task, and with ``choose`` also ``--task``."""
     if choose:
-        parser.add_argument(
-            "--task", choices=sorted(names()), help="the task, where DATA does not imply it"
-        )
+        what = "the task, where DATA does not imply it"
+        parser.add_argument("--task", choices=sorted(names()), help=what)
     owners: dict[str, list[str]] = {}
     for task in tasks():
         group = parser.add_argument_group(f"{task.name} data", textwrap.fill(task.formats, 78))
@@ -88,9 +82,9 @@ def task_of_data(args: argparse.Namespace) -> Task:
         found = [task for task in tasks() if task.recognises(args.data)]
         if not found:
             shown = "the names of its files" if Path(args.data).is_dir() else "its name"
+            options = " or ".join(f"--task {name}" for name in sorted(names()))
             raise SettingError(
-                f"cannot determine the task of {args.data} from {shown}; "
-                f"add --task {' or --task '.join(sorted(names()))}"
+                f"cannot determine the task of {args.data} from {shown}; add {options}"
             )
         task = found[0]
     check_options(args, task, args.data)
@@ -102,7 +96,5 @@ def check_options(args: argparse.Namespace, task: Task, what: str) -> None:
     for name, owners in args.owners.items():
         value = getattr(args, name)
         if task.name not in owners and value is not None and value is not False:
-            raise SettingError(
-                f"--{name.replace('_', '-')} is an option for the task {' or '.join(owners)}, and "
-                f"the task of {what} is {task.name}; leave it out"
-            )
+            option = f"--{name.replace('_', '-')} is an option for the task {' or '.join(owners)}"
+            raise SettingError(f"{option}, and the task of {what} is {task.name}; leave it out")

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from lossnet.cli.parser import add_data, add_task_options, check_options
+from lossnet.cli.parser import PARTS, add_model_and_data, add_task_options, check_options
 from lossnet.cli.terminal import note
 from lossnet.errors import SettingError
 from lossnet.tasks.registry import tasks
@@ -19,30 +19,15 @@ from lossnet.tasks.task import Task
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("model", metavar="MODEL", help="a folder that lossnet train wrote")
-    add_data(parser)
-    parser.add_argument(
-        "--out",
-        metavar="FILE",
-        help=f"where predictions go: {_each(_places)} (default: JSON lines to the terminal)",
-    )
-    parser.add_argument(
-        "--proba",
-        action="store_true",
-        help=f"also write probabilities: {_each(lambda task: task.probabilities)}",
-    )
-    parser.add_argument(
-        "--split",
-        choices=("train", "validation", "test", "all"),
-        default="all",
-        help="the part of DATA to use (default: all)",
-    )
-    parser.add_argument(
-        "--refine",
-        choices=("net", "samples", "random"),
-        help="refine with the loss-net, starting from the task-net's output, from samples of it, "
-        "or at random",
-    )
+    add_model_and_data(parser)
+    what = f"where predictions go: {_each(_places)} (default: JSON lines to the terminal)"
+    parser.add_argument("--out", metavar="FILE", help=what)
+    what = f"also write probabilities: {_each(lambda task: task.probabilities)}"
+    parser.add_argument("--proba", action="store_true", help=what)
+    what = "the part of DATA to use (default: all)"
+    parser.add_argument("--split", choices=(*PARTS, "all"), default="all", help=what)
+    what = "refine with the loss-net from the task-net's output, from samples of it, or at random"
+    parser.add_argument("--refine", choices=("net", "samples", "random"), help=what)
     add_task_options(parser, "predict")
 
 

@@ -46,13 +46,8 @@ class Settings:
     def estimator(self, *, verbose: int = 0) -> Any:
         """The estimator with these settings, checked."""
         kind: Any = self.task.estimator
-        model = kind(
-            self.method,
-            method_params=self.method_params or None,
-            random_state=self.seed,
-            verbose=verbose,
-            **self.parameters,
-        )
+        own = {"method_params": self.method_params or None, **self.parameters}
+        model = kind(self.method, random_state=self.seed, verbose=verbose, **own)
         model._check_settings()
         return model
 
@@ -88,12 +83,10 @@ def resolve(
     if type(number) is not int or number < 0:
         raise SettingError(f"seed must be an integer of at least 0, got {number!r}")
     own: dict[str, Any] = {}
-    for key, value in values.items():
-        if key.startswith("method."):
-            own = with_value(own, key.split(".")[1:], value)
-    rest = {k: v for k, v in values.items() if not k.startswith("method.")}
-    _check_names(rest, task, method=name)
-    settings = Settings(task, name, own, rest, number)
+    for key in [key for key in values if key.startswith("method.")]:
+        own = with_value(own, key.split(".")[1:], values.pop(key))
+    _check_names(values, task, method=name)
+    settings = Settings(task, name, own, values, number)
     settings.estimator()
     return settings
 
@@ -103,9 +96,7 @@ def _check_names(names: Iterable[str], task: Task, *, method: str) -> None:
     from lossnet.recipes import defaults
 
     known = sorted(set(_defaults(task)) - ELSEWHERE - task.not_in_files)
-    for name in names:
-        if name in known:
-            continue
+    for name in [name for name in names if name not in known]:
         if name.partition(".")[0] in defaults(method):
             raise SettingError(f"{name} is a parameter of {method}: write method.{name}")
         raise unknown("setting", name, [*known, "method", "seed"])
@@ -139,23 +130,15 @@ def read_config(path: str | Path) -> dict[str, Any]:
         raise DataError(f"cannot read the config file {path}: {error}") from error
     if len(text) > LARGEST_FILE:
         raise DataError(f"{path} is not a config file: it has more than {LARGEST_FILE:,} bytes")
-    content = parse_json(text, str(path)) if kind == ".json" else parse_yaml(text, str(path))
-    if content is None:
-        content = {}
+    content = (parse_json if kind == ".json" else parse_yaml)(text, str(path))
+    content = {} if content is None else content
     if not isinstance(content, dict):
         raise DataError(f"{path} must hold settings by name, such as max_epochs: 30")
-    return _flat(content)
-
-
-def _flat(content: dict[str, Any]) -> dict[str, Any]:
-    """``method: {name: a, samples: 40}`` as ``method: a`` and ``method.samples: 40``."""
-    method = content.get("method")
-    if not isinstance(method, dict):
-        return content
-    flat = {key: value for key, value in content.items() if key != "method"}
-    for key, value in method.items():
-        flat["method" if key == "name" else f"method.{key}"] = value
-    return flat
+    # method: {name: a, samples: 40} is method: a and method.samples: 40.
+    if isinstance(content.get("method"), dict):
+        own = content.pop("method").items()
+        content |= {"method" if key == "name" else f"method.{key}": value for key, value in own}
+    return content
 
 
 def _defaults(task: Task) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,19 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add_data(parser)
     defaults = ", ".join(f"{task.default_method} for {task.name} data" for task in tasks())
-    parser.add_argument(
-        "--method", metavar="NAME", help=f"see lossnet methods (default: {defaults})"
-    )
+    what = f"see lossnet methods (default: {defaults})"
+    parser.add_argument("--method", metavar="NAME", help=what)
     parser.add_argument("--out", metavar="FOLDER", required=True, help="folder for the model")
     add_settings(parser, "method")
     parser.add_argument("--validation", metavar="DATA", help="data to validate on")
     parser.add_argument("--test", metavar="DATA", help="data to test on")
-    parser.add_argument(
-        "--unlabelled",
-        metavar="DATA",
-        help="unlabelled data, for methods that train on it: infnet with --set "
-        "method.tune_on=unlabelled",
-    )
+    example = "infnet with --set method.tune_on=unlabelled"
+    what = f"unlabelled data, for methods that train on it: {example}"
+    parser.add_argument("--unlabelled", metavar="DATA", help=what)
     parser.add_argument("--seed", type=non_negative, metavar="N", help="random seed (default: 0)")
     parser.add_argument("--results", metavar="FOLDER", help="also record the run in this store")
     parser.add_argument("--quiet", action="store_true", help="print no progress and no tables")
@@ -80,7 +78,12 @@ def run(args: argparse.Namespace) -> int:
         if args.overwrite:
             checkpoint.unlink(missing_ok=True)
         model = settings.estimator(verbose=0 if args.quiet else 1)
-        _fit(settings, model, parts, unlabelled, checkpoint, args)
+        task.check_parts(model, parts)
+        with _explained_interrupt(checkpoint, args.command_line):
+            # A run that was killed before its first checkpoint starts again.
+            again: Any = {"resume_from_checkpoint": args.resume and checkpoint.exists()}
+            data = {"validation_data": parts.validation, "unlabelled": unlabelled}
+            model.fit(parts.train, **data, checkpoint=checkpoint, **again)
         report = _save(settings, model, parts, out, args)
         checkpoint.unlink(missing_ok=True)
     if report:
@@ -93,31 +96,17 @@ def _notes(texts: list[str]) -> list[str]:
     return [f"note: {text}" for text in texts]
 
 
-def _fit(
-    settings: Settings,
-    model: Any,
-    parts: Parts[Any],
-    unlabelled: Any,
-    checkpoint: Path,
-    args: argparse.Namespace,
-) -> None:
-    settings.task.check_parts(model, parts)
+@contextmanager
+def _explained_interrupt(checkpoint: Path, command_line: list[str]) -> Iterator[None]:
+    """Let an interrupt say how to continue."""
     try:
-        model.fit(
-            parts.train,
-            validation_data=parts.validation,
-            unlabelled=unlabelled,
-            checkpoint=checkpoint,
-            # A run that was killed before its first checkpoint starts again.
-            resume_from_checkpoint=args.resume and checkpoint.exists(),
-        )
+        yield
     except KeyboardInterrupt:
-        if not checkpoint.exists():
-            message = "interrupted before the first checkpoint; nothing is kept"
-            raise KeyboardInterrupt(message) from None
-        again = [text for text in args.command_line if text not in ("--resume", "--overwrite")]
-        command = shlex.join(["lossnet", *again, "--resume"])
-        raise KeyboardInterrupt(f"interrupted; to continue: {command}") from None
+        message = "interrupted before the first checkpoint; nothing is kept"
+        if checkpoint.exists():
+            again = [text for text in command_line if text not in ("--resume", "--overwrite")]
+            message = f"interrupted; to continue: {shlex.join(['lossnet', *again, '--resume'])}"
+        raise KeyboardInterrupt(message) from None
 
 
 def _save(
@@ -125,23 +114,20 @@ def _save(
 ) -> dict[str, Measured]:
     """Write the model, what it must know of its data, and its metrics; return the latter."""
     from lossnet.cli.folder import save_data
-    from lossnet.cli.measure import measure_parts, record_run, seconds
+    from lossnet.cli.measure import identity, measure_parts, record_run, seconds
     from lossnet.files import write_json
     from lossnet.tasks.model_folder import METRICS
 
     model.save(out)
     save_data(out, settings.task, parts, args)
     report = measure_parts(settings.task, model, parts)
-    about = {
-        "data": parts.name,
-        "method": settings.method,
-        "seed": settings.seed,
-        "epochs": len(model.history_),
-        "seconds": round(seconds(model), 3),
-    }
+    about: dict[str, Any] = {"data": parts.name, "method": settings.method, "seed": settings.seed}
+    about |= {"epochs": len(model.history_), "seconds": round(seconds(model), 3)}
     write_json(out / METRICS, {**about, **settings.task.model_facts(model), **report})
     if args.results and report:
-        record_run(args.results, settings, model, parts, report, command=args.command, tag="train")
+        run = identity(settings, model, parts)
+        metrics = settings.task.flat(report[run["configuration"]["measured_on"]])
+        record_run(args.results, run, model, metrics, command=args.command, tag="train")
     elif args.results:
         note("nothing is recorded: there is no validation or test part")
     return report

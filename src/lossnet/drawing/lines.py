@@ -26,11 +26,8 @@ def line_style(index: int) -> dict[str, Any]:
 
 def finite_points(history: History, name: str, *, first: int = 1) -> Points:
     """The epochs, counted from ``first`` through all rows, at which ``name`` is finite."""
-    return [
-        (epoch, float(row[name]))
-        for epoch, row in enumerate(history, start=first)
-        if row.get(name) is not None and math.isfinite(row[name])
-    ]
+    values = enumerate((row.get(name) for row in history), start=first)
+    return [(epoch, float(v)) for epoch, v in values if v is not None and math.isfinite(v)]
 
 
 def plot_history(
@@ -87,10 +84,9 @@ def save_lines(figure: Any, path: str | Path, title: str) -> Path:
 def given(runs: Mapping[str, Any]) -> Mapping[str, Any]:
     """The runs to draw, or an error where there are none or they have no names."""
     if not isinstance(runs, Mapping) or not runs:
-        raise DataError(
-            f"expected a mapping from names to runs, got {type(runs).__name__} of {len(runs)}; "
-            "pass for instance {'infnet': model.history_}"
-        )
+        got = f"{type(runs).__name__} of {len(runs)}"
+        example = "pass for instance {'infnet': model.history_}"
+        raise DataError(f"expected a mapping from names to runs, got {got}; {example}")
     return runs
 
 

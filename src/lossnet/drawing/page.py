@@ -26,9 +26,8 @@ def new_figure(width: float, height: float) -> Any:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingMatplotlibError(
-            "pictures need matplotlib, which is not installed: pip install 'lossnet[report]'"
-        ) from error
+        remedy = "pictures need matplotlib, which is not installed: pip install 'lossnet[report]'"
+        raise MissingMatplotlibError(remedy) from error
     figure = Figure(figsize=(width, height), facecolor="white")
     FigureCanvasAgg(figure)
     return figure
@@ -56,9 +55,8 @@ class Page:
         self, x: float, y: float, words: str, *, size: float = 9, color: str = INK, **style: Any
     ) -> None:
         """Write ``words`` with the middle of their left edge at (x, y)."""
-        self.axes.text(
-            x, y, words, fontsize=size, color=color, va="center_baseline", parse_math=False, **style
-        )
+        style |= {"fontsize": size, "color": color, "va": "center_baseline"}
+        self.axes.text(x, y, words, parse_math=False, **style)
 
     def width_of(self, words: str, *, size: float = 9, **style: Any) -> float:
         """The width of ``words`` in inches."""
@@ -87,18 +85,11 @@ class Page:
         """
         array = np.asarray(pixels, dtype=float)
         height = float(size * array.shape[0] / array.shape[1])
-        self.axes.imshow(
-            array,
-            extent=(x, x + size, y + height, y),
-            cmap="gray_r",
-            vmin=0,
-            vmax=vmax,
-            aspect="auto",
-            interpolation="nearest",
-        )
-        edge = [(x, x + size), (x, x + size), (x, x), (x + size, x + size)]
-        ends = [(y, y), (y + height, y + height), (y, y + height), (y, y + height)]
-        for xs, ys in zip(edge, ends, strict=True):
+        extent, grey = (x, x + size, y + height, y), {"cmap": "gray_r", "vmin": 0, "vmax": vmax}
+        self.axes.imshow(array, extent=extent, **grey, aspect="auto", interpolation="nearest")
+        across, down = (x, x + size), (y, y + height)
+        edges = [(across, (end, end)) for end in down] + [((end, end), down) for end in across]
+        for xs, ys in edges:
             self.line(xs, ys, color="#c8c8c8", linewidth=0.6)
         return height
 

@@ -6,18 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lossnet.drawing.lines import (
-    History,
-    best_of,
-    count_along,
-    given,
-    legend,
-    line_style,
-    plot_history,
-    ring,
-    save_lines,
-    tidy,
-)
+from lossnet.drawing import lines
+from lossnet.drawing.lines import History, line_style
 from lossnet.drawing.page import new_figure
 from lossnet.errors import DataError
 
@@ -38,13 +28,11 @@ def draw_training_speed(
         metric: what to call it.
         title: above the picture.
     """
-    figure, empty = _drawn(given(histories), "metric", metric, "epoch", first=1)
+    figure, empty = _drawn(lines.given(histories), "metric", metric, "epoch", first=1)
     if empty:
-        raise DataError(
-            f"the history of {empty[0]!r} holds no validation metric (key 'metric'); fit with "
-            "validation_data, or a validation_fraction above 0"
-        )
-    return save_lines(figure, path, title)
+        why = f"the history of {empty[0]!r} holds no validation metric (key 'metric')"
+        raise DataError(f"{why}; fit with validation_data, or a validation_fraction above 0")
+    return lines.save_lines(figure, path, title)
 
 
 def draw_refinement(
@@ -63,13 +51,11 @@ def draw_refinement(
         metric: what the values are.
         title: above the picture.
     """
-    rows = {name: [{"value": v} for v in values] for name, values in given(curves).items()}
+    rows = {name: [{"value": v} for v in values] for name, values in lines.given(curves).items()}
     figure, empty = _drawn(rows, "value", metric, "step", first=0)
     if empty:
-        raise DataError(
-            f"the curve of {empty[0]!r} holds no finite number; pass one value per step"
-        )
-    return save_lines(figure, path, title)
+        raise DataError(f"the curve of {empty[0]!r} has no finite number; pass one value per step")
+    return lines.save_lines(figure, path, title)
 
 
 def _drawn(
@@ -82,19 +68,19 @@ def _drawn(
     along = max(map(len, histories.values()))
     figure = new_figure(7, 4)
     axes = figure.subplots()
-    runs = {
-        name: plot_history(axes, history, key, along=along, first=first, **line_style(index))
-        for index, (name, history) in enumerate(histories.items())
-    }
-    words = []
-    for index, (name, points) in enumerate(runs.items()):
+    words, empty = [], []
+    for index, (name, history) in enumerate(histories.items()):
+        style = line_style(index)
+        points = lines.plot_history(axes, history, key, along=along, first=first, **style)
         if points:
-            at, value = best_of(points)
-            ring(axes, (at, value), line_style(index)["color"])
+            at, value = lines.best_of(points)
+            lines.ring(axes, (at, value), style["color"])
             words.append(f"{name}: best {value:.4g} at {counted} {at}")
-    tidy(axes, metric)
+        else:
+            empty.append(name)
+    lines.tidy(axes, metric)
     label = "refinement step" if counted == "step" else counted
-    count_along([axes], label, first, along - 1 + first)
+    lines.count_along([axes], label, first, along - 1 + first)
     if words:
-        legend(figure, words)
-    return figure, [name for name, points in runs.items() if not points]
+        lines.legend(figure, words)
+    return figure, empty

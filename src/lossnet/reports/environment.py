@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from datetime import UTC, datetime
 from importlib import metadata
+from typing import Any
 
 PACKAGES = ("lossnet", "torch", "numpy", "scipy", "scikit-learn")
 
@@ -23,9 +25,11 @@ def versions() -> dict[str, str]:
     return found
 
 
-def platform_name() -> str:
-    """Operating system and machine."""
-    return platform.platform()
+def environment() -> dict[str, Any]:
+    """The fields of a recorded run that no caller gives: see :class:`~lossnet.reports.Run`."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    machine = {"platform": platform.platform(), "threads": threads()}
+    return {"versions": versions(), **machine, "date": now}
 
 
 def threads() -> int:

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from lossnet.drawing.lines import (
-    COLORS,
-    Points,
-    best_of,
-    count_along,
-    plot_history,
-    ring,
-    save_lines,
-    tidy,
-)
+from lossnet.drawing import lines
 from lossnet.drawing.page import GREY, INK, RED, new_figure
 from lossnet.errors import DataError
 
@@ -42,57 +34,46 @@ def draw_history(
     losses = [name for name in names if name.startswith("loss/")]
     metrics = [name for name in names if name == "metric" or name.startswith("metric/")]
     if not losses and not metrics:
-        raise DataError(
-            f"history of {len(history)} rows has nothing to draw: expected keys such as "
-            f"'loss/task' or 'metric', found {names}"
-        )
+        expected = f"expected keys such as 'loss/task' or 'metric', found {names}"
+        raise DataError(f"history of {len(history)} rows has nothing to draw: {expected}")
     panels = losses + metrics
     figure = new_figure(7, 0.7 + 1.5 * len(panels))
     all_axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     for index, (axes, name) in enumerate(zip(all_axes, panels, strict=True)):
-        color = INK if name in metrics else COLORS[index % len(COLORS)]
-        points = plot_history(axes, history, name, along=len(history), color=color)
-        tidy(axes, metric if name == "metric" else name.replace("loss/", "loss: "))
+        color = INK if name in metrics else lines.COLORS[index % len(lines.COLORS)]
+        points = lines.plot_history(axes, history, name, along=len(history), color=color)
+        lines.tidy(axes, metric if name == "metric" else name.replace("loss/", "loss: "))
         if name in metrics and points:
             _mark_best(axes, points)
         _mark_phases(axes, history, label=index == 0)
-    count_along(all_axes[-1:], "epoch", 1, len(history))
-    return save_lines(figure, path, title)
+    lines.count_along(all_axes[-1:], "epoch", 1, len(history))
+    return lines.save_lines(figure, path, title)
 
 
-def _mark_best(axes: Any, points: Points) -> None:
+def _write(
+    axes: Any, words: str, at: tuple[float, float], offset: tuple[int, int], **style: Any
+) -> None:
+    """Small words, some points away from a place."""
+    axes.annotate(words, at, textcoords="offset points", xytext=offset, fontsize=8, **style)
+
+
+def _mark_best(axes: Any, points: lines.Points) -> None:
     """A ring at the highest value, the first of equal ones, with its value."""
-    epoch, value = best_of(points)
-    ring(axes, (epoch, value), RED)
+    epoch, value = lines.best_of(points)
+    lines.ring(axes, (epoch, value), RED)
     axes.margins(y=0.3)
-    axes.annotate(
-        f"{value:.4g} (epoch {epoch})",
-        (epoch, value),
-        textcoords="offset points",
-        xytext=(0, 7),
-        ha="right" if epoch > points[-1][0] / 2 else "left",
-        fontsize=8,
-        color=RED,
-    )
+    side = "right" if epoch > points[-1][0] / 2 else "left"
+    _write(axes, f"{value:.4g} (epoch {epoch})", (epoch, value), (0, 7), ha=side, color=RED)
 
 
 def _mark_phases(axes: Any, history: Sequence[Mapping[str, Any]], *, label: bool) -> None:
     """A dashed line where a phase begins, with its name in the first panel."""
-    before = None
-    several = len({row.get("phase") for row in history}) > 1
-    for epoch, row in enumerate(history, start=1):
-        phase = row.get("phase")
-        if several and phase != before:
-            if epoch > 1:
-                axes.axvline(epoch - 0.5, color=GREY, linewidth=0.9, linestyle="--")
-            if label:
-                axes.annotate(
-                    str(phase),
-                    (epoch - 0.5, 1),
-                    xycoords=("data", "axes fraction"),
-                    textcoords="offset points",
-                    xytext=(4, 3),
-                    fontsize=8,
-                    color=GREY,
-                )
-        before = phase
+    phases = [row.get("phase") for row in history]
+    for epoch, (before, phase) in enumerate(pairwise([None, *phases])):
+        if phase == before or len(set(phases)) < 2:
+            continue
+        if epoch:
+            axes.axvline(epoch + 0.5, color=GREY, linewidth=0.9, linestyle="--")
+        if label:
+            place = {"xycoords": ("data", "axes fraction"), "color": GREY}
+            _write(axes, str(phase), (epoch + 0.5, 1), (4, 3), **place)

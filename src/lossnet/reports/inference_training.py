@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from lossnet.drawing.lines import (
-    History,
-    count_along,
-    given,
-    legend,
-    line_style,
-    plot_history,
-    save_lines,
-    tidy,
-)
+from lossnet.drawing import lines
+from lossnet.drawing.lines import History
 from lossnet.drawing.page import GREY, new_figure
 from lossnet.errors import DataError
 
@@ -45,21 +37,21 @@ def draw_inference_training(
         path: the picture to write; its suffix is the format.
         title: above the picture.
     """
-    runs = {name: _rows_of_interest(name, rows) for name, rows in given(histories).items()}
+    runs = {name: _rows_of_interest(name, rows) for name, rows in lines.given(histories).items()}
     along = max(map(len, runs.values()))
     figure = new_figure(8.4, 5.6)
     panels = figure.subplots(2, 2).flatten()
     for axes, (label, key) in zip(panels, PANELS.items(), strict=True):
         for index, rows in enumerate(runs.values()):
             name = _recorded(rows, key) or key
-            plot_history(axes, rows, name, along=along, **line_style(index))
-        tidy(axes, label)
+            lines.plot_history(axes, rows, name, along=along, **lines.line_style(index))
+        lines.tidy(axes, label)
         if not any(_recorded(rows, key) for rows in runs.values()):
             axes.text(0.5, 0.5, "not recorded", color=GREY, ha="center", transform=axes.transAxes)
             axes.set_yticks([])
-    count_along(panels, "epoch", 1, along)
-    legend(figure, list(runs))
-    return save_lines(figure, path, title)
+    lines.count_along(panels, "epoch", 1, along)
+    lines.legend(figure, list(runs))
+    return lines.save_lines(figure, path, title)
 
 
 def _recorded(rows: History, key: str) -> str | None:
@@ -76,7 +68,5 @@ def _rows_of_interest(name: str, history: History) -> History:
         rows = [row for row in history if row.get("phase") == phase]
         if any(_recorded(rows, key) for key in PANELS.values()):
             return rows
-    raise DataError(
-        f"the history of {name!r} holds neither losses nor gradient norms of inference networks "
-        "(keys such as 'cost-augmented loss'); infnet and infnet-plus record them"
-    )
+    why = f"the history of {name!r} holds neither losses nor gradient norms of inference networks"
+    raise DataError(f"{why} (such as 'cost-augmented loss'); infnet and infnet-plus record them")

@@ -14,13 +14,12 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from lossnet.errors import DataError, SettingError, unknown
 from lossnet.files import read_json, write_json
-from lossnet.reports.environment import platform_name, threads, versions
+from lossnet.reports.environment import environment
 
 
 class DamagedResultWarning(UserWarning):
@@ -79,21 +78,11 @@ def record(
 
     Versions, platform, threads and date are filled in. NaN and infinite metrics become null.
     """
-    run = Run(
-        data=data,
-        data_checksum=data_checksum,
-        method=method,
-        seed=int(seed),
-        configuration=_plain(configuration),
-        metrics={name: _finite(name, value) for name, value in metrics.items()},
-        seconds=round(float(seconds), 4),
-        command=command,
-        tags=sorted({tags} if isinstance(tags, str) else set(tags)),
-        versions=versions(),
-        platform=platform_name(),
-        threads=threads(),
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
+    words = sorted({tags} if isinstance(tags, str) else set(tags))
+    found = {name: _finite(name, value) for name, value in metrics.items()}
+    time, settings = round(float(seconds), 4), _plain(configuration)
+    identity = (data, data_checksum, method, int(seed), settings)
+    run = Run(*identity, found, time, command, words, **environment())
     return write_json(path_of(folder, data, method, seed, configuration), asdict(run))
 
 
@@ -183,10 +172,8 @@ def _read(path: Path) -> Run:
     names = [field.name for field in fields(Run)]
     missing = [n for n in names if n not in content] if isinstance(content, dict) else names
     if missing:
-        raise DataError(
-            f"{path} is not a result of this store: it lacks {', '.join(missing)}; "
-            "delete it and run it again"
-        )
+        why = f"{path} is not a result of this store: it lacks {', '.join(missing)}"
+        raise DataError(f"{why}; delete it and run it again")
     return Run(**{name: content[name] for name in names})
 
 
@@ -209,14 +196,11 @@ def _plain(configuration: Mapping[str, Any]) -> dict[str, Any]:
         raise TypeError(f"{value!r} of type {type(value).__name__}")
 
     try:
-        plain: dict[str, Any] = json.loads(
-            json.dumps(dict(configuration), default=other, allow_nan=False)
-        )
+        text = json.dumps(dict(configuration), default=other, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise SettingError(
-            f"configuration cannot be written as JSON: {error}; use numbers, text, lists, mappings"
-        ) from error
-    return plain
+        what = f"configuration cannot be written as JSON: {error}"
+        raise SettingError(f"{what}; use numbers, text, lists, mappings") from error
+    return dict(json.loads(text))
 
 
 def _finite(name: str, value: Any) -> float | None:

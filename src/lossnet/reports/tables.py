@@ -84,27 +84,19 @@ def table(
     ]
     lines = [[rows, *heads]]
     for row in down:
-        texts = [
-            _cell(cells.get((row, column), []), name, percent, digits) for column, name in across
-        ]
-        lines.append([row, *texts])
+        members = [(cells.get((row, column), []), name) for column, name in across]
+        lines.append([row, *(_cell(*one, percent, digits) for one in members)])
     if format == "markdown":
         return _markdown(lines)
     return aligned(lines, right=range(1, len(heads) + 1))
 
 
 def _check_alike(place: tuple[str, str], members: list[Run]) -> None:
-    first = members[0]
-    if all(
-        run.configuration == first.configuration and run.data_checksum == first.data_checksum
-        for run in members
-    ):
-        return
-    where = ", ".join(part for part in place if part)
-    raise SettingError(
-        f"the cell of {where} mixes runs of different configuration or data: filter the runs, "
-        "put what differs in rows or columns, or pass allow_mixed=True"
-    )
+    kinds = [(run.configuration, run.data_checksum) for run in members]
+    if any(kind != kinds[0] for kind in kinds):
+        where = f"the cell of {', '.join(filter(None, place))} mixes runs"
+        remedy = "filter them, put what differs in rows or columns, or pass allow_mixed=True"
+        raise SettingError(f"{where} of different configuration or data: {remedy}")
 
 
 def _cell(members: list[Run], name: str, percent: bool, digits: int) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lossnet.errors import DataError, SettingError
-from lossnet.files import atomic_write, write_folder
+from lossnet.files import write_arrays, write_folder
 from lossnet.proposals import GBI, NetOutput
 from lossnet.tasks.image.images import Array, ImageData
 from lossnet.tasks.image.metrics import image_ious
@@ -39,28 +39,18 @@ def write(model: Any, data: ImageData, out: str, *, proba: bool) -> None:
     """
     if Path(out).suffix.lower() != ".npz" or Path(out).is_dir():
         if proba:
-            raise SettingError(
-                f"--proba: PNG masks hold no probabilities; --out must be an .npz file, got {out}"
-            )
+            what = "--proba: PNG masks hold no probabilities; --out must be an .npz file"
+            raise SettingError(f"{what}, got {out}")
         masks = predicted(model, data)
         # A mask of the picture a user has, also where the model saw it smaller.
         write_folder(out, lambda path: write_masks(path, masks, data.names, sizes=data.sizes))
         return
     outputs = model.predict_proba(data)
-    arrays = {
-        "masks": model._decode(outputs).astype(np.uint8 if len(model.classes_) <= 256 else int),
-        "names": np.array(data.names),
-        "classes": np.array(model.classes_),
-    }
+    masks = model._decode(outputs).astype(np.uint8 if len(model.classes_) <= 256 else int)
+    arrays = {"masks": masks, "names": np.array(data.names), "classes": np.array(model.classes_)}
     if proba:
         arrays["probabilities"] = outputs.astype(np.float32)
-    atomic_write(out, lambda path: _save(path, arrays))
-
-
-def _save(path: Path, arrays: dict[str, Any]) -> None:
-    # A name without .npz, as a temporary file has, would get it from NumPy.
-    with path.open("wb") as file:
-        np.savez_compressed(file, **arrays)
+    write_arrays(out, arrays)
 
 
 def draw_grid(judged: Mapping[str, Judged], path: str) -> Path:
@@ -73,32 +63,26 @@ def draw_grid(judged: Mapping[str, Judged], path: str) -> Path:
     by = ""
     for name, (model, own) in judged.items():
         if own.size != data.size:
-            raise DataError(
-                f"{first} takes images of {data.size} and {name} of {own.size}, and one picture "
-                "shows one size; add --size"
-            )
+            sizes = f"{first} takes images of {data.size} and {name} of {own.size}"
+            raise DataError(f"{sizes}, and one picture shows one size; add --size")
         refines = _starts_from_net(model)
         if refines:
             columns[f"{name}, net" if others else "net"] = _net_alone(model).predict(own)
         label = name if others else "refined" if refines else "predicted"
         columns[label] = predicted(model, own)
         by = by or label
-    names = one.classes_
-    return draw_segmentation(
-        data.images, data.masks, columns, path, classes=len(names), names=names, by=by
-    )
+    named = {"classes": len(one.classes_), "names": one.classes_}
+    return draw_segmentation(data.images, data.masks, columns, path, by=by, **named)
 
 
 def draw_frames(judged: Mapping[str, Judged], path: str) -> Path:
     """The descent of the first model that predicts so, of its worst and best cases."""
     model, data = judged[descending({name: one.model for name, one in judged.items()})]
-    names = model.classes_
-    ious = image_ious(data.masks, predicted(model, data), len(names))
+    named = {"classes": len(model.classes_), "names": model.classes_}
+    ious = image_ious(data.masks, predicted(model, data), len(model.classes_))
     few = data.subset(worst_and_best(ious, worst=FRAMES, best=FRAMES))
     frames = model.refinement_path(few, steps=model._proposal().steps)
-    return draw_refinement_frames(
-        few.images, few.masks, frames, path, classes=len(names), names=names
-    )
+    return draw_refinement_frames(few.images, few.masks, frames, path, **named)
 
 
 def descending(models: Mapping[str, Any]) -> str:
@@ -107,10 +91,8 @@ def descending(models: Mapping[str, Any]) -> str:
         if isinstance(model._proposal(), GBI):
             return name
     methods = ", ".join(model.method_.name for model in models.values())
-    raise SettingError(
-        f"--frames draws a descent on the energy, and {methods} predicts without one; train with "
-        "--set refine=net, or a method such as alen or dvn"
-    )
+    why = f"--frames draws a descent on the energy, and {methods} predicts without one"
+    raise SettingError(f"{why}; train with --set refine=net, or a method such as alen or dvn")
 
 
 def _net_alone(model: Any) -> Any:
