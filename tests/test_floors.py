@@ -36,7 +36,7 @@ def imported(path: Path) -> Iterator[str]:
         if id(node) in for_types:
             continue
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lossnet."):
-            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.startswith("lossnet."))
 

@@ -13,24 +13,10 @@ def aligned(lines: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str
     bcd  10
     """
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if k in right else cell.ljust(width)
-            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
-
-
-def joined_columns(
-    report: Mapping[str, Mapping[str, Mapping[str, float]]],
-) -> dict[str, Mapping[str, float]]:
-    """The groups of every part, each named after its part and group."""
-    return {
-        f"{part} {group}".strip(): values
-        for part, groups in report.items()
-        for group, values in groups.items()
-    }
+    sides = [">" if k in right else "<" for k in range(len(widths))]
+    rows = [zip(line, sides, widths, strict=True) for line in lines]
+    texts = ["  ".join(f"{cell:{side}{width}}" for cell, side, width in row) for row in rows]
+    return "\n".join(text.rstrip() for text in texts)
 
 
 def metrics_table(columns: Mapping[str, Mapping[str, float]]) -> str:

@@ -86,7 +86,7 @@ def test_refinement_picture_marks_the_best_step(tmp_path: Path, figures: list[An
     assert rings == [[1, 0.7], [1, 0.4]]
     assert legend_of(figures[0]) == ["alen: best 0.7 at step 1", "dvn: best 0.4 at step 1"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("refinement step", "example-F1")
-    with pytest.raises(DataError, match="'alen' holds no finite number"):
+    with pytest.raises(DataError, match="'alen' has no finite number"):
         draw_refinement({"alen": [float("nan")]}, tmp_path / "s.png")
     with pytest.raises(DataError, match="expected a mapping"):
         draw_refinement({}, tmp_path / "s.png")

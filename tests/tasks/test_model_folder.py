@@ -410,7 +410,7 @@ def test_a_killed_save_leaves_the_old_or_the_new_model(
 
         return wrapped
 
-    for name in ("_write", "write_json"):
+    for name in ("atomic_write", "write_json"):
         original = getattr(lossnet.tasks.model_folder, name)
         monkeypatch.setattr(lossnet.tasks.model_folder, name, killing(original))
     with pytest.raises(KilledError):

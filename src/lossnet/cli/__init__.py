@@ -30,6 +30,17 @@ COMMANDS: dict[str, str] = {
     "demo": "show in minutes what a learned loss does",
 }
 
+HELP = """usage: lossnet COMMAND [OPTIONS]
+
+Structured prediction with a learned loss: an energy network is trained as the loss
+of a feed-forward network, which then predicts alone.
+
+commands:
+{commands}
+
+lossnet COMMAND --help shows the options of a command, lossnet --version the version.
+LOSSNET_DEBUG=1 in the environment shows where an error was raised."""
+
 INTERRUPTED = 130
 
 
@@ -94,17 +105,4 @@ def _run(arguments: list[str]) -> int:
 def _help() -> str:
     width = max(map(len, COMMANDS))
     lines = [f"  {name.ljust(width)}  {what}" for name, what in COMMANDS.items()]
-    return "\n".join(
-        [
-            "usage: lossnet COMMAND [OPTIONS]",
-            "",
-            "Structured prediction with a learned loss: an energy network is trained as the loss",
-            "of a feed-forward network, which then predicts alone.",
-            "",
-            "commands:",
-            *lines,
-            "",
-            "lossnet COMMAND --help shows the options of a command, lossnet --version the version.",
-            "LOSSNET_DEBUG=1 in the environment shows where an error was raised.",
-        ]
-    )
+    return HELP.format(commands="\n".join(lines))

@@ -33,8 +33,8 @@ def training_parts(task: Task, args: argparse.Namespace) -> Parts[Any]:
     Data without parts of its own is divided 60/20/20, always the same way; where validation or
     test data is given, all of it is for training.
     """
-    others = [(part, getattr(args, part, None)) for part in ("validation", "test")]
-    given = {part: other for part, other in others if other is not None}
+    options = {part: getattr(args, part, None) for part in ("validation", "test")}
+    given = {part: other for part, other in options.items() if other is not None}
     read = task.read(args.data, args)
     if given and not own_parts(read):
         read = {"train": read[""]}
@@ -44,10 +44,8 @@ def training_parts(task: Task, args: argparse.Namespace) -> Parts[Any]:
         parts[part] = joined(task.read(other, args, known=known))
     if "test" in parts and not parts["test"].labelled:
         # The test part of a folder often holds what is to be predicted.
-        parts["train"].notes.append(
-            f"the test part of {args.data} has no {task.estimator.labels_noun} and is skipped; see "
-            "lossnet predict"
-        )
+        what = f"the test part of {args.data} has no {task.estimator.labels_noun} and is skipped"
+        parts["train"].notes.append(f"{what}; see lossnet predict")
         del parts["test"]
     for part, data in parts.items():
         check_labelled(data, f"the {part} part of {args.data}", task)
@@ -57,9 +55,8 @@ def training_parts(task: Task, args: argparse.Namespace) -> Parts[Any]:
 def check_labelled(data: Any, what: str, task: Task) -> None:
     """Raise unless the truth is known."""
     if not data.labelled:
-        raise DataError(
-            f"{what} has no {task.estimator.labels_noun}, which training and evaluation need"
-        )
+        noun = task.estimator.labels_noun
+        raise DataError(f"{what} has no {noun}, which training and evaluation need")
 
 
 def unlabelled_rows(task: Task, args: argparse.Namespace, train: Any) -> Any:
@@ -104,9 +101,7 @@ def _is_training_part(read: dict[str, Any], checksum: str | None) -> bool:
     return train is not None and train.checksum() == checksum
 
 
-def _trained_on(
-    task: Task, read: dict[str, Any], rows: Rows, source: str, known: Known
-) -> list[str]:
+def _trained_on(task: Task, read: Any, rows: Rows, source: str, known: Known) -> list[str]:
     """A note where a model is evaluated on what it was trained on."""
     checksum = known.get("train_checksum")
     given, part = _same_source(known.get("source"), source), _is_training_part(read, checksum)

@@ -68,19 +68,19 @@ def _drawn(
     along = max(map(len, histories.values()))
     figure = new_figure(7, 4)
     axes = figure.subplots()
-    words, empty = [], []
-    for index, (name, history) in enumerate(histories.items()):
-        style = line_style(index)
-        points = lines.plot_history(axes, history, key, along=along, first=first, **style)
+    runs = {
+        name: lines.plot_history(axes, history, key, along=along, first=first, **line_style(index))
+        for index, (name, history) in enumerate(histories.items())
+    }
+    words = []
+    for index, (name, points) in enumerate(runs.items()):
         if points:
             at, value = lines.best_of(points)
-            lines.ring(axes, (at, value), style["color"])
+            lines.ring(axes, (at, value), line_style(index)["color"])
             words.append(f"{name}: best {value:.4g} at {counted} {at}")
-        else:
-            empty.append(name)
     lines.tidy(axes, metric)
     label = "refinement step" if counted == "step" else counted
     lines.count_along([axes], label, first, along - 1 + first)
     if words:
         lines.legend(figure, words)
-    return figure, empty
+    return figure, [name for name, points in runs.items() if not points]

@@ -84,8 +84,8 @@ def table(
     ]
     lines = [[rows, *heads]]
     for row in down:
-        members = [(cells.get((row, column), []), name) for column, name in across]
-        lines.append([row, *(_cell(*one, percent, digits) for one in members)])
+        found = [(cells.get((row, column), []), name) for column, name in across]
+        lines.append([row, *(_cell(*one, percent, digits) for one in found)])
     if format == "markdown":
         return _markdown(lines)
     return aligned(lines, right=range(1, len(heads) + 1))

@@ -11,11 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from torch import Tensor, nn
 
-from lossnet.checks import (
-    check_device,
-    check_int,
-    check_share,
-)
+from lossnet.checks import check_device, check_int, check_share
 from lossnet.method import Method
 from lossnet.needs import EXACT, LOCAL, TARGET, UNLABELLED
 from lossnet.parameters import plain, with_value

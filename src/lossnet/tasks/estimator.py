@@ -20,14 +20,7 @@ from lossnet.errors import DataError, SettingError
 from lossnet.proposals import GBI, Proposal
 from lossnet.tasks.contract import TaskEstimator
 from lossnet.tasks.method_checks import check_given, refinement
-from lossnet.training import (
-    Checkpoint,
-    Duration,
-    Trainer,
-    resume,
-    save_checkpoint,
-    show_progress,
-)
+from lossnet.training import Checkpoint, Duration, Trainer, resume, save_checkpoint, show_progress
 
 
 class StructuredEstimator(TaskEstimator):
@@ -58,37 +51,31 @@ class StructuredEstimator(TaskEstimator):
             checkpoint: a file that is written during training, to resume from.
             resume_from_checkpoint: continue from ``checkpoint``, which must exist.
         """
-        return self._fit(
-            (X, y),
-            validation_data=validation_data,
-            unlabelled=unlabelled,
-            checkpoint=checkpoint,
-            resume_from_checkpoint=resume_from_checkpoint,
-        )
+        given = {"validation_data": validation_data, "unlabelled": unlabelled}
+        return self._fit((X, y), **given, checkpoint=checkpoint, resuming=resume_from_checkpoint)
 
     def _fit(
         self,
         inputs: tuple[Any, ...],
         *,
-        validation_data: Any = None,
-        unlabelled: Any = None,
+        validation_data: Any,
+        unlabelled: Any,
+        checkpoint: str | Path | None,
+        resuming: bool,
         reward: Any = None,
-        checkpoint: str | Path | None = None,
-        resume_from_checkpoint: bool = False,
     ) -> Self:
         """Train on inputs that :meth:`_data` takes; on failure the estimator stays as it was."""
         with self._all_or_nothing():
             self._forget()
             method = self._check_settings()
-            self._check_resume(checkpoint, resume_from_checkpoint)
+            self._check_resume(checkpoint, resuming)
             check_given(method, unlabelled=unlabelled is not None, reward=reward is not None)
             data = self._labelled(inputs, "the training data")
             seed = self._seed()
             self._learn_classes(data, reward)
             data, validation = self._split(data, validation_data, seed)
-            spare = None
-            if unlabelled is not None:
-                spare = self._check_fits(self._data(unlabelled).without_labels())
+            spare = None if unlabelled is None else self._data(unlabelled).without_labels()
+            spare = None if spare is None else self._check_fits(spare)
             self.method_ = method
             self._learn(data, validation, spare, seed)
             self.nets_ = self._build_nets(method.nets, seed)
@@ -97,21 +84,16 @@ class StructuredEstimator(TaskEstimator):
             extra = None if spare is None else self._source(spare, training=True, reward=reward)
             self._try_nets(train)
             prepared, nets = self._prepared()
+            score = None if validation is None else partial(self._validated, validation, held)
+            sources: dict[str, Any] = {"score": score, "validation": held, "unlabelled": extra}
+            limits = {
+                name: getattr(self, name) for name in ("batch_size", "max_epochs", "patience")
+            }
             trainer = Trainer(
-                prepared,
-                nets,
-                self._output()[1],
-                train,
-                score=None if validation is None else partial(self._validated, validation, held),
-                validation=held,
-                unlabelled=extra,
-                batch_size=self.batch_size,
-                max_epochs=self.max_epochs,
-                patience=self.patience,
-                seed=seed,
+                prepared, nets, self._output()[1], train, **sources, **limits, seed=seed
             )
             digest = " ".join(d.checksum() for d in (data, validation, spare) if d is not None)
-            self._add_callbacks(trainer, checkpoint, resume_from_checkpoint, seed, digest)
+            self._add_callbacks(trainer, checkpoint, resuming, seed, digest)
             self.refine_steps_ = self.refined_as_ = None
             self.history_ = trainer.run()
             for net in self.nets_.values():
@@ -140,11 +122,9 @@ class StructuredEstimator(TaskEstimator):
         pair = isinstance(given, tuple | list)
         single = hasattr(given, "labelled") or isinstance(given, str | Path)
         if (pair and not 2 <= len(given) <= self.most_inputs) or not (pair or single):
-            size = f" of length {len(given)}" if pair else ""
-            raise DataError(
-                f"validation_data must be a pair of inputs and their {self.labels_noun}, or a data "
-                f"set, got a {type(given).__name__}{size}"
-            )
+            got = type(given).__name__ + (f" of length {len(given)}" if pair else "")
+            rule = f"a pair of inputs and their {self.labels_noun}, or a data set"
+            raise DataError(f"validation_data must be {rule}, got a {got}")
         try:
             data = self._labelled(tuple(given) if pair else (given,), "validation_data")
             return self._check_fits(data)
@@ -176,14 +156,12 @@ class StructuredEstimator(TaskEstimator):
         for name in [name for name in self.__dict__ if name.endswith("_")]:
             del self.__dict__[name]
 
-    def _check_resume(self, checkpoint: str | Path | None, wanted: bool) -> None:
+    def _check_resume(self, checkpoint: Any, wanted: bool) -> None:
         if wanted and checkpoint is None:
             raise SettingError("resume_from_checkpoint needs the file: pass checkpoint= as well")
         if wanted and not isinstance(self.random_state, Integral):
-            raise SettingError(
-                f"random_state must be the integer that training was started with to resume, got "
-                f"{self.random_state!r}"
-            )
+            rule = "random_state must be the integer that training was started with to resume"
+            raise SettingError(f"{rule}, got {self.random_state!r}")
 
     def _add_callbacks(
         self, trainer: Trainer, checkpoint: Any, resuming: bool, seed: int, digest: str
@@ -219,10 +197,8 @@ class StructuredEstimator(TaskEstimator):
         check_int("steps", steps, least=0)
         proposal = self._proposal()
         if not isinstance(proposal, GBI):
-            raise SettingError(
-                f"{self.method_.name!r} predicts without descending on the energy; set refine, "
-                "for instance to 'net', or use a method such as alen or dvn"
-            )
+            why = f"{self.method_.name!r} predicts without descending on the energy"
+            raise SettingError(f"{why}; set refine='net', or use a method such as alen or dvn")
         return replace(proposal, steps=steps)
 
     def _unseen(self, *inputs: Any) -> Any:

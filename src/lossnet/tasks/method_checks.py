@@ -23,9 +23,8 @@ REFINEMENTS: dict[str, Proposal] = {
 def check_params(params: Any) -> None:
     """Raise unless these can be a method's parameters."""
     if params is not None and not isinstance(params, Mapping):
-        raise SettingError(
-            f"method_params must be a dict of the method's parameters or None, got {params!r}"
-        )
+        rule = "method_params must be a dict of the method's parameters or None"
+        raise SettingError(f"{rule}, got {params!r}")
 
 
 def check_method(method: Any, params: Any) -> None:
@@ -45,43 +44,36 @@ def check_needs(method: Method, provides: frozenset[str], estimator: type) -> No
 
     kinds = [task.estimator for task in tasks()]
     others = [kind.__name__ for kind in kinds if method.needs <= kind.provides]
-    raise SettingError(
-        f"the method {method.name!r} needs {' and '.join(sorted(missing))}, which "
-        f"{estimator.__name__} does not provide; use another method, or a task that does: "
-        f"{', '.join(others) or 'none is known'}"
-    )
+    what = f"the method {method.name!r} needs {' and '.join(sorted(missing))}, which "
+    what += f"{estimator.__name__} does not provide; use another method, or a task that does"
+    raise SettingError(f"{what}: {', '.join(others) or 'none is known'}")
 
 
 def check_given(method: Method, *, unlabelled: bool, reward: bool) -> None:
     """Raise where unlabelled rows or a reward are missing, or of no use to the method."""
     judged, wanted = method.needs >= REWARD, method.needs >= UNLABELLED
+    what = ""
     if judged and not reward:
-        raise SettingError(
-            f"the method {method.name!r} judges outputs on unlabelled rows by a reward; pass one: "
-            "fit(..., unlabelled=..., reward=function)"
-        )
-    if reward and not judged:
-        raise SettingError(
-            f"the method {method.name!r} as configured has no use for a reward; leave it out, or "
-            f"use a method that needs one: {', '.join(methods_needing('reward'))}"
-        )
-    if wanted and not unlabelled:
-        raise SettingError(
-            f"the method {method.name!r} as configured trains on unlabelled rows; pass them: "
-            "fit(..., unlabelled=...), or --unlabelled DATA on the command line"
-        )
-    if unlabelled and not wanted:
-        raise SettingError(
-            f"the method {method.name!r} as configured has no use for unlabelled rows; leave them "
-            "out, or use a method or a parameter that trains on them"
-        )
+        what = "judges outputs on unlabelled rows by a reward; pass one: "
+        what += "fit(..., unlabelled=..., reward=function)"
+    elif reward and not judged:
+        what = "has no use for a reward; leave it out, or use a method that needs one: "
+        what += ", ".join(methods_needing("reward"))
+    elif wanted and not unlabelled:
+        what = "trains on unlabelled rows; pass them: "
+        what += "fit(..., unlabelled=...), or --unlabelled DATA on the command line"
+    elif unlabelled and not wanted:
+        what = "has no use for unlabelled rows; leave them out, or use a method or a parameter "
+        what += "that trains on them"
+    if what:
+        raise SettingError(f"the method {method.name!r} as configured {what}")
 
 
 def refinement(refine: Any, method: Method, nets: Any) -> Proposal | None:
     """The proposal that ``refine`` stands for; None predicts as the method does."""
     if refine is None:
         return None
-    proposal = refine
+    proposal: Proposal = refine
     if isinstance(refine, str):
         check_choice("refine", refine, REFINEMENTS)
         proposal = REFINEMENTS[refine]
@@ -91,9 +83,7 @@ def refinement(refine: Any, method: Method, nets: Any) -> Proposal | None:
     if proposal.needs >= TARGET:
         raise SettingError("refine needs the truth, which predictions lack: drop its cost")
     if missing := proposal.nets - set(nets):
-        raise SettingError(
-            f"refine needs the net {sorted(missing)[0]!r}, which {method.name!r} does not train or "
-            "which was not kept; use a method with a loss-net, or refine=None"
-        )
-    found: Proposal = proposal
-    return found
+        why = f"{method.name!r} does not train or which was not kept"
+        remedy = "use a method with a loss-net, or refine=None"
+        raise SettingError(f"refine needs the net {min(missing)!r}, which {why}; {remedy}")
+    return proposal

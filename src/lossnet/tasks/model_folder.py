@@ -15,6 +15,7 @@ import os
 import re
 import reprlib
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def write_model(
     for name, content in contents.items():
         checksum = hashlib.sha256(content).hexdigest()
         stored = f"{Path(name).stem}-{checksum[:8]}{Path(name).suffix}"
-        _write(folder / stored, content)
+        atomic_write(folder / stored, partial(Path.write_bytes, data=content))
         files[name] = {"name": stored, "sha256": checksum}
     head = {"lossnet": lossnet.__version__, "format": FORMAT}
     write_json(folder / CONFIG, {**head, **config, "files": files})
@@ -80,20 +81,18 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise DataError(f"{folder} is not a model folder: it does not exist or is a file")
     if not holds_model(folder):
+        what = f"no model: {CONFIG} does not exist; see lossnet train"
         if (folder / CHECKPOINT).exists():
-            raise DataError(
-                f"{folder} holds an unfinished run; finish it with lossnet train --resume"
-            )
-        raise DataError(f"{folder} holds no model: {CONFIG} does not exist; see lossnet train")
+            what = "an unfinished run; finish it with lossnet train --resume"
+        raise DataError(f"{folder} holds {what}")
     config = read_json(folder / CONFIG)
     if not isinstance(config, dict) or type(config.get("format")) is not int:
         raise DataError(f"{folder / CONFIG} is not the config of a model")
     if config["format"] != FORMAT:
-        raise DataError(
-            f"the model in {folder} was written by lossnet {config.get('lossnet')} in format "
-            f"{config['format']}; this is lossnet {lossnet.__version__}, which reads format "
-            f"{FORMAT}: " + ("upgrade it" if config["format"] > FORMAT else "train again")
-        )
+        written = f"by lossnet {config.get('lossnet')} in format {config['format']}"
+        here = f"this is lossnet {lossnet.__version__}, which reads format {FORMAT}"
+        remedy = "upgrade it" if config["format"] > FORMAT else "train again"
+        raise DataError(f"the model in {folder} was written {written}; {here}: {remedy}")
     return config
 
 
@@ -115,10 +114,8 @@ def read_data(folder: Path) -> dict[str, Any] | None:
     if not isinstance(facts, dict):
         raise DataError(f"{folder / DATA} is damaged: it holds no facts by name; train again")
     if facts.get("model") != _digest(folder / CONFIG):
-        raise DataError(
-            f"{folder / DATA} does not belong to the model next to it; finish the run with "
-            "lossnet train --resume, or train again"
-        )
+        remedy = "finish the run with lossnet train --resume, or train again"
+        raise DataError(f"{folder / DATA} does not belong to the model next to it; {remedy}")
     return facts
 
 
@@ -142,9 +139,8 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise DataError(
-                f"another training is writing to {folder}; wait for it, or choose another folder"
-            ) from error
+            what = f"another training is writing to {folder}"
+            raise DataError(f"{what}; wait for it, or choose another folder") from error
         except OSError:  # a file system without locks
             pass
         else:
@@ -158,10 +154,8 @@ def entry_of(config: Mapping[str, Any], key: str, kind: type, folder: str | Path
     """The config's entry ``key``, or an error where it is missing or of another type."""
     value = config.get(key)
     if not isinstance(value, kind):
-        found = reprlib.repr(value)
-        raise DataError(
-            f"{Path(folder) / CONFIG} is damaged: {key} is {found}, expected {kind.__name__}"
-        )
+        what = f"{key} is {reprlib.repr(value)}, expected {kind.__name__}"
+        raise DataError(f"{Path(folder) / CONFIG} is damaged: {what}")
     return value
 
 
@@ -170,18 +164,9 @@ def json_bytes(value: Any) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def _write(path: Path, content: bytes) -> None:
-    def write(temporary: Path) -> None:
-        temporary.write_bytes(content)
-
-    atomic_write(path, write)
-
-
 def _remove_others(folder: Path, names: Mapping[str, bytes], keep: set[str]) -> None:
     """Remove files of earlier models, and nothing else."""
-    for name in names:
-        stem, suffix = re.escape(Path(name).stem), re.escape(Path(name).suffix)
-        pattern = re.compile(rf"{stem}-[0-9a-f]{{8}}{suffix}")
-        for path in folder.iterdir():
-            if pattern.fullmatch(path.name) and path.name not in keep:
-                path.unlink(missing_ok=True)
+    for path in folder.iterdir():
+        plain = re.sub(r"-[0-9a-f]{8}(\.\w+)$", r"\1", path.name)
+        if plain in names and path.name not in {plain, *keep}:
+            path.unlink(missing_ok=True)

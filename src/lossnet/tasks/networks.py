@@ -26,10 +26,8 @@ def build_net(name: str, make: Callable[[], Any], *, seed: int = 0) -> nn.Module
         torch.manual_seed(stream_seed(seed, f"weights of {name}"))
         net = make()
     if not isinstance(net, nn.Module):
-        raise SettingError(
-            f"the function for the net {name!r} gave {type(net).__name__}; expected a "
-            "torch.nn.Module"
-        )
+        gave = f"the function for the net {name!r} gave {type(net).__name__}"
+        raise SettingError(f"{gave}; expected a torch.nn.Module")
     return net
 
 
@@ -95,10 +93,9 @@ def check_memory(build: Callable[[], Mapping[str, nn.Module]]) -> None:
     needed = 16 * weights  # float32: weights, gradients and the two averages of Adam
     have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > have:
-        raise SettingError(
-            f"training {weights:,} weights takes {needed / 2**30:.0f} GB of memory, and this "
-            f"machine has {have / 2**30:.0f}; make the nets smaller"
-        )
+        what = f"training {weights:,} weights takes {needed / 2**30:.0f} GB of memory"
+        machine = f"and this machine has {have / 2**30:.0f}"
+        raise SettingError(f"{what}, {machine}; make the nets smaller")
 
 
 def try_net(name: str, net: Any, batch: Batch) -> None:
@@ -114,10 +111,8 @@ def try_net(name: str, net: Any, batch: Batch) -> None:
         _check_shape(f"the net {name!r} gives", logits, shape)
         return
     if not hasattr(net, "encode"):
-        raise SettingError(
-            f"the net {name!r} is a {type(net).__name__} without encode(x); derive it from "
-            "lossnet.energies.Energy"
-        )
+        what = f"the net {name!r} is a {type(net).__name__} without encode(x)"
+        raise SettingError(f"{what}; derive it from lossnet.energies.Energy")
     y = torch.zeros(2, *shape, device=batch.target.device)
     energies = _run(name, net, lambda: net(net.encode(batch.x, batch.mask), y, batch.mask))
     _check_shape(f"the energy {name!r} gives two candidates", energies, (2, shape[0]))

@@ -13,18 +13,10 @@ import numpy as np
 from lossnet.errors import DataError, SettingError
 
 PARTS = ("train", "validation", "test")
-PART_WORDS = {
-    "train": "train",
-    "training": "train",
-    "valid": "validation",
-    "validation": "validation",
-    "val": "validation",
-    "dev": "validation",
-    "test": "test",
-    # Of two test files papers use the first to validate.
-    "testa": "validation",
-    "testb": "test",
-}
+#: What a part is called in names of files, folders and arrays. Of two test files papers use the
+#: first to validate.
+PART_WORDS = dict.fromkeys(("valid", "validation", "val", "dev", "testa"), "validation")
+PART_WORDS |= {"train": "train", "training": "train", "test": "test", "testb": "test"}
 
 
 class Data(Protocol):
@@ -87,8 +79,7 @@ class Parts(Generic[D]):
     def items(self) -> Iterator[tuple[str, D]]:
         """The parts there are, each with its name."""
         for part in PARTS:
-            data = getattr(self, part)
-            if data is not None:
+            if (data := getattr(self, part)) is not None:
                 yield part, data
 
     def with_validation(self, fraction: float = 0.2, *, seed: int = 0) -> Self:
@@ -112,10 +103,8 @@ def cut(data: D, fractions: list[float], seed: int) -> list[D]:
 def divide(data: D, *, seed: int = 0) -> Parts[D]:
     """Divide rows at random: three fifths for training, a fifth for each of the others."""
     if len(data) < 3:
-        raise DataError(
-            f"{data.name} has {len(data)} rows, too few to divide in three; use more, or pass "
-            "validation and test data of their own"
-        )
+        what = f"{data.name} has {len(data)} rows, too few to divide in three"
+        raise DataError(f"{what}; use more, or pass validation and test data of their own")
     return Parts(*cut(data, [0.2, 0.2], seed))
 
 
@@ -145,9 +134,8 @@ def part_of(read: Mapping[str, D], split: str, source: str) -> D:
         return joined(read)
     found = own_parts(read) or dict(divide(read[""]).items())
     if split not in found:
-        raise SettingError(
-            f"{source} has no {split} part; it has {', '.join(found)} (--split all takes all rows)"
-        )
+        known = f"it has {', '.join(found)} (--split all takes all rows)"
+        raise SettingError(f"{source} has no {split} part; {known}")
     return found[split]
 
 
@@ -161,15 +149,11 @@ def cut_rows(
     rng = np.random.default_rng(seed)
     if groups is not None and len(set(groups)) > len(fractions):
         return _cut_groups(np.asarray(groups), fractions, rng)
-    order = rng.permutation(rows)
-    parts, start = [], 0
-    for fraction in fractions:
-        size = max(1, round(rows * fraction))
-        parts.append(np.sort(order[start : start + size]))
-        start += size
-    if start >= rows:
+    ends = np.cumsum([max(1, round(rows * fraction)) for fraction in fractions])
+    if ends[-1] >= rows:
         raise DataError(f"{rows} rows are too few to cut {fractions} from; use more rows")
-    return [np.sort(order[start:]), *parts]
+    *parts, left = map(np.sort, np.split(rng.permutation(rows), ends))
+    return [left, *parts]
 
 
 def _cut_groups(

@@ -37,9 +37,8 @@ def task_named(name: str) -> Task:
     try:
         found = plugins[name].load()
     except Exception as error:
-        raise SettingError(
-            f"the task {name!r} ({plugins[name].value}) cannot be loaded: {error}"
-        ) from error
+        where = plugins[name].value
+        raise SettingError(f"the task {name!r} ({where}) cannot be loaded: {error}") from error
     if not isinstance(found, Task) or found.name != name:
         raise SettingError(f"{plugins[name].value} must be a lossnet Task named {name!r}")
     return found
@@ -58,12 +57,11 @@ def tasks() -> list[Task]:
 
 def task_of_estimator(name: Any, folder: object) -> Task:
     """The task whose estimator has that name."""
-    found = tasks()
-    for task in found:
-        if task.estimator_path.partition(":")[2] == name:
-            return task
-    known = ", ".join(task.estimator_path.partition(":")[2] for task in found)
-    raise DataError(f"{folder} holds the estimator {name}, which is not one of {known}")
+    found = {task.estimator_path.partition(":")[2]: task for task in tasks()}
+    if not isinstance(name, str) or name not in found:
+        known = ", ".join(found)
+        raise DataError(f"{folder} holds the estimator {name}, which is not one of {known}")
+    return found[name]
 
 
 def _plugins() -> dict[str, EntryPoint]:

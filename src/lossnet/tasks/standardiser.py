@@ -60,19 +60,16 @@ class Standardiser:
 
     def tensors(self) -> dict[str, Tensor]:
         """What a model folder holds of it."""
-        return {
-            "standardiser/mean": torch.as_tensor(self.mean),
-            "standardiser/scale": torch.as_tensor(self.scale),
-        }
+        named = {"mean": self.mean, "scale": self.scale}
+        return {f"standardiser/{name}": torch.as_tensor(found) for name, found in named.items()}
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Tensor], columns: int) -> Standardiser | None:
         """The standardiser that :meth:`tensors` gave, None where there was none."""
         if "standardiser/mean" not in tensors:
             return None
-        return cls(
-            *(vector(tensors, f"standardiser/{name}", columns) for name in ("mean", "scale"))
-        )
+        names = ("standardiser/mean", "standardiser/scale")
+        return cls(*(vector(tensors, name, columns) for name in names))
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Dense rows, standardised."""

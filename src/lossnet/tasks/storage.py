@@ -16,18 +16,9 @@ from torch import Tensor, nn
 from lossnet.checks import describe, is_plain
 from lossnet.errors import DataError, LossnetError, SettingError, unknown
 from lossnet.files import check_form
+from lossnet.tasks import model_folder
 from lossnet.tasks.estimator import StructuredEstimator
-from lossnet.tasks.model_folder import (
-    CONFIG,
-    HISTORY,
-    LABELS,
-    VOCABULARY,
-    WEIGHTS,
-    entry_of,
-    json_bytes,
-    read_model,
-    write_model,
-)
+from lossnet.tasks.model_folder import CONFIG, HISTORY, WEIGHTS, entry_of, json_bytes
 from lossnet.tasks.networks import without_memory
 
 E = TypeVar("E", bound=StructuredEstimator)
@@ -35,7 +26,7 @@ E = TypeVar("E", bound=StructuredEstimator)
 #: What damaged contents may raise before a check of ours finds them.
 _DAMAGE = (LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError)
 #: Facts with a file of their own, by that file's name.
-_FACTS = {LABELS: "labels", VOCABULARY: "vocabulary"}
+_FACTS = {model_folder.LABELS: "labels", model_folder.VOCABULARY: "vocabulary"}
 _HISTORY = [{"phase": str, "epoch": int, "seconds": float}]
 
 
@@ -48,24 +39,16 @@ def save(model: StructuredEstimator, path: str | Path, *, keep_energy: bool) -> 
     for name in kept:
         tensors |= {f"net/{name}/{k}": v for k, v in model.nets_[name].state_dict().items()}
     own_files = {name: facts.pop(key) for name, key in _FACTS.items() if key in facts}
-    params = model.resolved_params()
-    config = {
-        "estimator": type(model).__name__,
-        "parameters": {key: describe(value) for key, value in params.items() if is_plain(value)},
-        "objects": {key: describe(value) for key, value in params.items() if not is_plain(value)},
-        "nets": kept,
-        "refine_steps": model.refine_steps_,
-        "refined_as": model.refined_as_,
-        **facts,
-    }
+    config: dict[str, Any] = {"estimator": type(model).__name__, "parameters": {}, "objects": {}}
+    for key, value in model.resolved_params().items():
+        config["parameters" if is_plain(value) else "objects"][key] = describe(value)
+    refined = {"refine_steps": model.refine_steps_, "refined_as": model.refined_as_}
+    config |= {"nets": kept, **refined, **facts}
     # Cloned: safetensors takes no two tensors of one storage, such as tied weights.
     owned = {key: value.detach().cpu().clone().contiguous() for key, value in tensors.items()}
-    contents = {
-        WEIGHTS: safetensors.torch.save(owned),
-        HISTORY: json_bytes(model.history_),
-        **{name: json_bytes(value) for name, value in own_files.items()},
-    }
-    return write_model(path, config, contents)
+    contents = {WEIGHTS: safetensors.torch.save(owned), HISTORY: json_bytes(model.history_)}
+    contents |= {name: json_bytes(value) for name, value in own_files.items()}
+    return model_folder.write_model(path, config, contents)
 
 
 def _check_unchanged(model: StructuredEstimator, kept: list[str]) -> None:
@@ -73,14 +56,22 @@ def _check_unchanged(model: StructuredEstimator, kept: list[str]) -> None:
     fresh = model._build_nets(kept) if model._assembled().nets == model.method_.nets else {}
     for name in kept:
         if name not in fresh or _shapes(fresh[name]) != _shapes(model.nets_[name]):
-            raise SettingError(
-                f"the net {name!r} was fitted with other parameters than the estimator has now; "
-                "set them back or fit again, then save"
-            )
+            what = f"the net {name!r} was fitted with other parameters than the estimator has now"
+            raise SettingError(f"{what}; set them back or fit again, then save")
 
 
 def _shapes(net: nn.Module) -> dict[str, tuple[int, ...]]:
     return {key: tuple(tensor.shape) for key, tensor in net.state_dict().items()}
+
+
+def _stored(net: nn.Module, name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The stored weights of the net of that name, or an error where they do not fit it."""
+    prefix = f"net/{name}/"
+    found = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+    if _shapes(net) != {key: tuple(tensor.shape) for key, tensor in found.items()}:
+        remedy = "where it was built by your own function, pass the same one to load"
+        raise DataError(f"the weights do not fit the net {name!r}; {remedy}")
+    return found
 
 
 def load(cls: type[E], path: str | Path, replace: dict[str, Any]) -> E:
@@ -88,7 +79,7 @@ def load(cls: type[E], path: str | Path, replace: dict[str, Any]) -> E:
     for name in replace:
         if name not in cls._get_param_names():
             raise unknown(f"parameter of {cls.__name__}", name, cls._get_param_names())
-    config, contents = read_model(path)
+    config, contents = model_folder.read_model(path)
     if entry_of(config, "estimator", str, path) != cls.__name__:
         raise DataError(f"{path} holds a {config['estimator']}, not a {cls.__name__}")
     with _reported(path):
@@ -100,14 +91,13 @@ def load(cls: type[E], path: str | Path, replace: dict[str, Any]) -> E:
         form = {"refine_steps": (None, int), "refined_as": (None, str), "nets": [str]}
         check_form(config, form, CONFIG)
         model.refine_steps_, model.refined_as_ = config["refine_steps"], config["refined_as"]
-        facts = {
-            key: json.loads(contents[name]) for name, key in _FACTS.items() if name in contents
-        }
-        model._unpack(tensors, {**config, **facts})
+        files = {key: contents[name] for name, key in _FACTS.items() if name in contents}
+        model._unpack(tensors, {**config, **{key: json.loads(v) for key, v in files.items()}})
         _check_sizes(model, config["nets"], tensors)
         model.nets_ = model._build_nets(config["nets"])
         for name, net in model.nets_.items():
-            _fill(net, name, tensors)
+            net.load_state_dict(_stored(net, name, tensors))
+            net.eval().requires_grad_(False)
     model._proposal()
     return model
 
@@ -140,9 +130,7 @@ def _check_sizes(
         return  # a function of the user's, which may not work without memory
     with without_memory():
         for name, net in model._new_nets(nets).items():
-            stored = _below(tensors, name)
-            if _shapes(net) != {key: tuple(tensor.shape) for key, tensor in stored.items()}:
-                raise _misfit(name)
+            _stored(net, name, tensors)
 
 
 def _configured(
@@ -152,49 +140,21 @@ def _configured(
     stored = entry_of(config, "parameters", dict, path)
     for name in stored:
         if name not in cls._get_param_names():
-            raise SettingError(
-                f"{Path(path) / CONFIG}, written by lossnet {config.get('lossnet')}, has the "
-                f"unknown parameter {name!r}"
-            )
+            written = f"{Path(path) / CONFIG}, written by lossnet {config.get('lossnet')}"
+            raise SettingError(f"{written}, has the unknown parameter {name!r}")
     parameters = {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
     model = cls(**{**parameters, **replace})
     nets = entry_of(config, "nets", list, path)
     needed = {"method", "refine", *(model._factory_of(name) for name in nets)}
     for name, was in entry_of(config, "objects", dict, path).items():
+        what = f"the model in {path} was made with {name}={was}, which is not stored"
         if name in needed and name not in replace:
-            raise SettingError(
-                f"the model in {path} was made with {name}={was}, which is not stored; pass the "
-                f"same one: load(..., {name}=...)"
-            )
+            raise SettingError(f"{what}; pass the same one: load(..., {name}=...)")
         if name not in replace:
-            warnings.warn(
-                f"{name}={was} of the model in {path} is not stored; predictions do not need it, "
-                f"but set {name} before you fit again",
-                stacklevel=4,
-            )
+            remedy = f"predictions do not need it, but set {name} before you fit again"
+            warnings.warn(f"{what}; {remedy}", stacklevel=4)
     try:
         model.method_ = model._check_settings()
     except SettingError as error:
         raise SettingError(f"cannot load the model in {path}: {error}") from error
     return model
-
-
-def _fill(net: nn.Module, name: str, tensors: Mapping[str, Tensor]) -> None:
-    """Give the net of that name its stored weights, and freeze it."""
-    try:
-        net.load_state_dict(_below(tensors, name))
-    except RuntimeError as error:
-        raise _misfit(name) from error
-    net.eval().requires_grad_(False)
-
-
-def _below(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
-    prefix = f"net/{name}/"
-    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-
-
-def _misfit(name: str) -> DataError:
-    return DataError(
-        f"the weights do not fit the net {name!r}; where it was built by your own "
-        "function, pass the same one to load"
-    )

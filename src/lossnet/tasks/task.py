@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from lossnet.plain_text import counted, joined_columns, metrics_table
+from lossnet.plain_text import counted, metrics_table
 
 if TYPE_CHECKING:
     from lossnet.tasks.estimator import StructuredEstimator
@@ -148,7 +148,8 @@ class Task:
 
     def table(self, report: Mapping[str, Measured]) -> str:
         """The metrics of several parts, or of one called ``""``, for a terminal."""
-        return metrics_table(joined_columns(report))
+        groups = [(part, *item) for part, measured in report.items() for item in measured.items()]
+        return metrics_table({f"{part} {group}".strip(): found for part, group, found in groups})
 
     def compared(self, parts: Parts[Any]) -> Sequence[str]:
         """The columns of a comparison, among the names that :meth:`flat` gives, and seconds."""
@@ -177,10 +178,9 @@ class Task:
         The suffix of ``args.out`` is one of ``outputs``, or it is None: see :func:`emit`. A folder
         to write to is new or empty: see :func:`lossnet.files.write_folder`.
         """
-        lines = enumerate(self.json_rows(model, data, proba=args.proba))
-        emit(
-            (json.dumps({"row": k, **row}, ensure_ascii=False) + "\n" for k, row in lines), args.out
-        )
+        rows = enumerate(self.json_rows(model, data, proba=args.proba))
+        lines = (json.dumps({"row": k, **row}, ensure_ascii=False) + "\n" for k, row in rows)
+        emit(lines, args.out)
 
     def json_rows(self, model: Any, data: Any, *, proba: bool) -> Iterator[dict[str, Any]]:
         """The predictions, one JSON object each."""

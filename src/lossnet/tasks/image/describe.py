@@ -28,10 +28,11 @@ def class_shares(data: ImageData, classes: int | list[str] | None) -> list[tuple
 def size_and_classes(data: ImageData, classes: int | list[str] | None) -> str:
     """The images' size and channels, and the shares of their classes, for one line."""
     shares = class_shares(data, classes)
-    text = (
-        f"of {data.size[0]} x {data.size[1]}, {counted(data.channels, 'channel')}, "
-        f"{counted(len(shares), 'class', 'classes')}"
+    size, classes_text = (
+        f"{data.size[0]} x {data.size[1]}",
+        counted(len(shares), "class", "classes"),
     )
+    text = f"of {size}, {counted(data.channels, 'channel')}, {classes_text}"
     if len(shares) > LISTED:
         return text
     listed = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares)
@@ -48,23 +49,19 @@ def absent_classes(data: ImageData, classes: int | list[str] | None) -> list[str
 def describe(data: ImageData, parts: Mapping[str, Any], *, classes: Any, top: int) -> str:
     """The description of all images of a data set, and of its parts where it has any."""
     counts = ", ".join(f"{len(parts[part]):,} {part}" for part in PARTS if part in parts)
-    lines = [
-        ["images", f"{len(data):,} ({counts})" if counts else f"{len(data):,}"],
-        ["size", f"{data.size[0]} x {data.size[1]} (height x width)"],
-        ["channels", f"{data.channels}"],
-    ]
+    lines = [["images", f"{len(data):,} ({counts})" if counts else f"{len(data):,}"]]
+    lines.append(["size", f"{data.size[0]} x {data.size[1]} (height x width)"])
+    lines.append(["channels", f"{data.channels}"])
     blocks = []
     if data.masks is None:
         lines.append(["masks", "none"])
     else:
         shares = class_shares(data, classes)
         front = 100 * (data.masks > 0).mean((1, 2))
-        low, high = f"{front.min():.1f}", f"{front.max():.1f} %"
-        lines += [
-            ["foreground", f"{front.mean():.1f} % of an image's pixels, from {low} to {high}"],
-            ["without foreground", counted(int((front == 0).sum()), "image")],
-            ["classes", f"{len(shares):,}"],
-        ]
+        share = f"{front.mean():.1f} % of an image's pixels"
+        lines.append(["foreground", f"{share}, from {front.min():.1f} to {front.max():.1f} %"])
+        lines.append(["without foreground", counted(int((front == 0).sum()), "image")])
+        lines.append(["classes", f"{len(shares):,}"])
         rows = [["class", "pixels", "images"]]
         for number in sorted(range(len(shares)), key=lambda k: -shares[k][1])[:top]:
             images = int((data.masks == number).any((1, 2)).sum())

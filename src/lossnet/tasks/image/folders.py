@@ -117,9 +117,8 @@ def _height_and_width(size: Any) -> Size | None:
     sides = tuple(size) if isinstance(size, tuple | list) else (size, size)
     integers = all(isinstance(side, Integral) and not isinstance(side, bool) for side in sides)
     if len(sides) != 2 or not integers or min(sides) < 1:
-        raise SettingError(
-            f"size must be a height and a width, (64, 48), or one side, got {size!r}"
-        )
+        rule = "size must be a height and a width, (64, 48), or one side"
+        raise SettingError(f"{rule}, got {size!r}")
     return int(sides[0]), int(sides[1])
 
 
@@ -133,14 +132,13 @@ def holds_images(path: str | Path) -> bool:
     path = Path(path).expanduser()
     if not path.is_dir():
         return is_picture(path) or _holds_image_arrays(path)
-    if any(holds_images(folder) for folder in _part_folders(path).values()):
+    if any(map(holds_images, _part_folders(path).values())):
         return True
     if (path / "images").is_dir() and (path / "masks").is_dir():
         return True
     files = {file.stem for file in path.iterdir() if is_picture(file)}
-    return any(f"{name}{MASK_SUFFIX}" in files for name in files) or any(
-        _holds_image_arrays(file) for file in path.glob("*.npz")
-    )
+    pairs = any(f"{name}{MASK_SUFFIX}" in files for name in files)
+    return pairs or any(map(_holds_image_arrays, path.glob("*.npz")))
 
 
 def _part_folders(path: Path) -> dict[str, Path]:
@@ -148,9 +146,8 @@ def _part_folders(path: Path) -> dict[str, Path]:
     for folder in sorted(p for p in path.iterdir() if p.is_dir()):
         part = PART_WORDS.get(folder.name.lower())
         if part in found:
-            raise DataError(
-                f"{path} has two {part} folders, {found[part].name} and {folder.name}; keep one"
-            )
+            both = f"{found[part].name} and {folder.name}"
+            raise DataError(f"{path} has two {part} folders, {both}; keep one")
         if part is not None:
             found[part] = folder
     return found
@@ -176,10 +173,8 @@ def _part_and_kind(key: str) -> tuple[str, str] | None:
 
 def _npz_parts(path: Path, size: Size | None) -> dict[str, ImageData]:
     if path.suffix.lower() not in (".npz", ".gz", ""):
-        raise DataError(
-            f"{path} is neither an .npz file nor a picture: Pillow reads no {path.suffix} files; "
-            "convert it, to .png for instance"
-        )
+        why = f"Pillow reads no {path.suffix} files; convert it, to .png for instance"
+        raise DataError(f"{path} is neither an .npz file nor a picture: {why}")
     if size is not None:
         raise DataError(f"{path} holds arrays, which are not resized; omit the size")
     arrays = read_arrays(path)
@@ -188,10 +183,8 @@ def _npz_parts(path: Path, size: Size | None) -> dict[str, ImageData]:
         if (place := _part_and_kind(key)) is not None:
             found.setdefault(place[0], {})[place[1]] = array
     if not found or any("images" not in kinds for kinds in found.values()):
-        raise DataError(
-            f"{path} has the keys {', '.join(sorted(arrays))}; expected images and masks, or "
-            "train_images, train_masks and so on"
-        )
+        expected = "expected images and masks, or train_images, train_masks and so on"
+        raise DataError(f"{path} has the keys {', '.join(sorted(arrays))}; {expected}")
     if "" in found and len(found) > 1:
         raise DataError(f"{path} has images with and without a part; name the part of all or none")
     return {part: ImageData(**kinds, name=path.stem) for part, kinds in found.items()}

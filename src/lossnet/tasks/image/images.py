@@ -16,6 +16,8 @@ from lossnet.tasks.parts import PARTS, digest
 Size = tuple[int, int]
 Array = np.ndarray[Any, Any]
 #: The note on masks that an image program saved as black and white.
+#: The remedy for sizes that do not fit.
+RESIZE = "with size= of load_images, --size on the command line"
 BLACK_AND_WHITE = "masks hold 0 and 255, taken as the classes 0 and 1"
 
 
@@ -50,9 +52,8 @@ class ImageData:
         count = len(self.images) if hasattr(self.images, "__len__") else 0
         names = [str(n) for n in range(count)] if self.names is None else list(self.names)
         if len(names) != count:
-            raise DataError(
-                f"{self.name}: {count} images and {len(names)} names; counts must match"
-            )
+            counts = f"{count} images and {len(names)} names"
+            raise DataError(f"{self.name}: {counts}; counts must match")
         if self.masks is not None:
             _check_pairs(self.images, self.masks, names, self.name)
         self._put(names=names, images=_images(self.images, names, self.name))
@@ -155,10 +156,8 @@ def _check_pairs(images: Any, masks: Any, names: list[str], name: str) -> None:
         sizes = np.shape(image)[:2], np.shape(mask)[:2]
         if sizes[0] != sizes[1]:
             own, other = (" x ".join(map(str, size)) or "a single number" for size in sizes)
-            raise DataError(
-                f"{name}: image {label!r} is {own} and its mask {other} (height x width); masks "
-                "must have their images' size"
-            )
+            what = f"{name}: image {label!r} is {own} and its mask {other} (height x width)"
+            raise DataError(f"{what}; masks must have their images' size")
 
 
 def _stack(values: Any, names: list[str], what: str, name: str) -> Any:
@@ -167,11 +166,9 @@ def _stack(values: Any, names: list[str], what: str, name: str) -> Any:
         pictures = [np.asarray(value) for value in values]
         for label, picture in zip(names, pictures, strict=True):
             if picture.shape != pictures[0].shape:
-                raise DataError(
-                    f"{name}: {what} {label!r} has shape {picture.shape} and {names[0]!r} "
-                    f"{pictures[0].shape}; {what}s must have one size: resize pictures when they "
-                    "are read, with size= of load_images, --size on the command line"
-                )
+                shapes = f"{label!r} has shape {picture.shape} and {names[0]!r} {pictures[0].shape}"
+                rule = f"{what}s must have one size: resize pictures when they are read, {RESIZE}"
+                raise DataError(f"{name}: {what} {shapes}; {rule}")
         values = np.stack(pictures) if pictures else np.empty(0)
     if values.dtype.kind not in "biuf":
         raise DataError(f"{name}: {what}s have dtype {values.dtype}; expected numbers")
@@ -182,19 +179,15 @@ def _images(given: Any, names: list[str], name: str) -> Array:
     images = _stack(given, names, "image", name)
     images = images[..., None] if images.ndim == 3 else images
     if images.ndim != 4 or 0 in images.shape:
-        raise DataError(
-            f"{name}: images have shape {np.shape(given)}; expected (n, H, W) or (n, H, W, "
-            "channels) with at least one of each"
-        )
+        expected = "expected (n, H, W) or (n, H, W, channels) with at least one of each"
+        raise DataError(f"{name}: images have shape {np.shape(given)}; {expected}")
     if images.dtype == np.uint8:
         return np.asarray(images)
     images = images.astype(np.float32)
     finite = np.isfinite(images).all((1, 2, 3))
     if not finite.all():
-        raise DataError(
-            f"{name}: image {names[int(np.argmin(finite))]!r} holds NaN or infinity; expected "
-            "finite numbers"
-        )
+        label = names[int(np.argmin(finite))]
+        raise DataError(f"{name}: image {label!r} holds NaN or infinity; expected finite numbers")
     return np.asarray(images)
 
 
@@ -205,9 +198,8 @@ def _masks(given: Any, names: list[str], name: str) -> Array:
     classes = masks.astype(np.int64)
     good = (classes == masks) & (classes >= 0)
     if not good.all():
-        row, *place = np.argwhere(~good)[0]
-        raise DataError(
-            f"{name}: mask {names[row]!r} has {masks[row][tuple(place)]} at row {place[0]}, column "
-            f"{place[1]}; expected the number of a class, an integer from 0"
-        )
+        row, down, right = np.argwhere(~good)[0]
+        what = f"has {masks[row, down, right]} at row {down}, column {right}"
+        rule = "expected the number of a class, an integer from 0"
+        raise DataError(f"{name}: mask {names[row]!r} {what}; {rule}")
     return np.asarray(classes)

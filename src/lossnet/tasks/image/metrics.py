@@ -28,20 +28,17 @@ def mean_iou(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> float:
     >>> mean_iou([[[0, 1, 1]]], [[[0, 0, 1]]])
     0.5
     """
-    both, either = _counts(true, predicted, classes, each=True)
-    return float(_over_classes(both, either).mean())
+    return float(image_ious(true, predicted, classes).mean())
 
 
 def global_iou(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> float:
     """IoU of all images' pixels taken together, of the foreground or as a mean over classes."""
-    both, either = _counts(true, predicted, classes, each=False)
-    return float(_over_classes(both, either)[0])
+    return float(_over_classes(*_counts(true, predicted, classes, each=False))[0])
 
 
 def class_ious(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> Floats:
     """IoU of every class, of all images' pixels taken together, ``(classes,)``."""
-    both, either = _counts(true, predicted, classes, each=False)
-    return _ratio(both, either)[0]
+    return _ratio(*_counts(true, predicted, classes, each=False))[0]
 
 
 def image_ious(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> Floats:
@@ -74,10 +71,8 @@ def _pair(true: ArrayLike, predicted: ArrayLike, classes: int) -> tuple[Masks, M
     check_classes(classes)
     gold, guess = _masks(true, "true", classes), _masks(predicted, "predicted", classes)
     if gold.shape != guess.shape:
-        raise DataError(
-            f"the true masks have shape {gold.shape} and the predicted ones {guess.shape}; "
-            "expected the same"
-        )
+        shapes = f"the true masks have shape {gold.shape} and the predicted ones {guess.shape}"
+        raise DataError(f"{shapes}; expected the same")
     return gold, guess
 
 
@@ -88,16 +83,14 @@ def _masks(given: ArrayLike, what: str, classes: int) -> Masks:
     if masks.dtype.kind not in "biuf":
         raise DataError(f"the {what} masks have dtype {masks.dtype}; expected numbers of classes")
     low, high = masks.min(), masks.max()
+    rule = ""
     if not (low >= 0 and np.array_equal(np.floor(masks), masks)):
-        raise DataError(
-            f"the {what} masks range from {low} to {high}; expected the number of every pixel's "
-            "class, an integer from 0"
-        )
-    if high >= classes:
-        raise DataError(
-            f"the {what} masks range from {low} to {high}; expected integers from 0 to "
-            f"{classes - 1}, since classes={classes}: pass classes={int(high) + 1}, or correct them"
-        )
+        rule = "the number of every pixel's class, an integer from 0"
+    elif high >= classes:
+        rule = f"integers from 0 to {classes - 1}, since classes={classes}: "
+        rule += f"pass classes={int(high) + 1}, or correct them"
+    if rule:
+        raise DataError(f"the {what} masks range from {low} to {high}; expected {rule}")
     return np.asarray(masks, dtype=np.int64)
 
 

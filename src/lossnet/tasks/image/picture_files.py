@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -152,18 +153,15 @@ def _as_bytes(picture: Any, path: Path) -> Any:
 
 
 def _out_of_range(path: Path, low: Any, high: Any, expected: str) -> DataError:
-    return DataError(
-        f"{path} has values from {low} to {high}; expected {expected}: scale them, or put the "
-        "images in an .npz file as arrays, which are taken as they are"
-    )
+    remedy = "scale them, or put the images in an .npz file as arrays, which are taken as they are"
+    return DataError(f"{path} has values from {low} to {high}; expected {expected}: {remedy}")
 
 
 def _as_mask(picture: Any, path: Path) -> Any:
     """The picture whose values are the classes; colours that are shades of grey count as grey."""
     if picture.format in ("JPEG", "MPO"):
-        raise DataError(
-            f"{path} is a mask in a JPEG file, which keeps values only roughly; save masks as PNG"
-        )
+        what = f"{path} is a mask in a JPEG file"
+        raise DataError(f"{what}, which keeps values only roughly; save masks as PNG")
     if picture.mode in ("1", "L", "P", "I") or picture.mode.startswith("I;16"):
         return picture
     if picture.mode in ("LA", "PA"):
@@ -172,11 +170,9 @@ def _as_mask(picture: Any, path: Path) -> Any:
         red, green, blue = (np.asarray(picture.getchannel(name)) for name in "RGB")
         if np.array_equal(red, green) and np.array_equal(red, blue):
             return picture.getchannel("R")
-    what = "of floating-point numbers" if picture.mode == "F" else "in colours"
-    raise DataError(
-        f"{path} is a mask {what} (mode {picture.mode}); expected a grey or palette picture "
-        "whose values are the classes"
-    )
+    kind = "of floating-point numbers" if picture.mode == "F" else "in colours"
+    rule = "expected a grey or palette picture whose values are the classes"
+    raise DataError(f"{path} is a mask {kind} (mode {picture.mode}); {rule}")
 
 
 def write_masks(
@@ -218,30 +214,23 @@ def _check_names(names: Sequence[str], sizes: Sequence[Any], count: int, folder:
     for given, what in ((names, "names"), (sizes, "sizes")):
         if len(given) != count:
             raise DataError(f"{count} masks and {len(given)} {what}; counts must match")
-    seen: set[Path] = set()
-    for name in names:
-        path = Path(name)
-        if path.is_absolute() or ".." in path.parts:
-            raise DataError(f"mask {name!r} would not lie in {folder}; use a name without a path")
-        if path in seen:
-            raise DataError(f"two masks are named {name!r}; names must differ")
-        seen.add(path)
+    for name, times in Counter(map(Path, names)).items():
+        if name.is_absolute() or ".." in name.parts:
+            raise DataError(f"mask '{name}' would not lie in {folder}; use a name without a path")
+        if times > 1:
+            raise DataError(f"two masks are named '{name}'; names must differ")
 
 
 def _as_indices(mask: Any, name: str) -> Array:
     """A mask as uint8, or an error where that would change it."""
     given = np.asarray(mask)
     if given.ndim != 2 or given.dtype.kind not in "biuf":
-        raise DataError(
-            f"mask {name!r} has shape {given.shape} and dtype {given.dtype}; expected (H, W) "
-            "numbers"
-        )
+        what = f"mask {name!r} has shape {given.shape} and dtype {given.dtype}"
+        raise DataError(f"{what}; expected (H, W) numbers")
     wrong = given[~((given >= 0) & (given <= 255) & (given == np.floor(given)))]
     if wrong.size:
-        raise DataError(
-            f"mask {name!r} has {wrong[0]}; a PNG mask holds classes, integers from 0 to 255: "
-            "pass what predict gives, and keep anything else in an .npz file"
-        )
+        what = f"mask {name!r} has {wrong[0]}; a PNG mask holds classes, integers from 0 to 255"
+        raise DataError(f"{what}: pass what predict gives, keep anything else in an .npz file")
     return given.astype(np.uint8)
 
 
@@ -249,7 +238,6 @@ def _pillow() -> Any:
     try:
         from PIL import Image
     except ImportError as error:
-        raise MissingPillowError(
-            "picture files need Pillow, which is not installed: pip install 'lossnet[image]'"
-        ) from error
+        remedy = "picture files need Pillow, which is not installed: pip install 'lossnet[image]'"
+        raise MissingPillowError(remedy) from error
     return Image

@@ -11,17 +11,9 @@ from typing import Any
 import numpy as np
 
 from lossnet.errors import DataError
-from lossnet.tasks.image.images import Array, ImageData, Size
-from lossnet.tasks.image.picture_files import (
-    MASK_SUFFIX,
-    DamagedError,
-    DamagedImageWarning,
-    Picture,
-    as_bytes,
-    is_picture,
-    open_picture,
-    white_of,
-)
+from lossnet.tasks.image import picture_files
+from lossnet.tasks.image.images import RESIZE, Array, ImageData, Size
+from lossnet.tasks.image.picture_files import MASK_SUFFIX, DamagedError, Picture, open_picture
 from lossnet.tasks.parts import left_out, listed
 
 
@@ -64,7 +56,8 @@ def read_folders(
     """
     opened = {part: _open(folder, size, with_masks=with_masks) for part, folder in folders.items()}
     if white is None:
-        white = white_of(picture for one in opened.values() for picture in one.pictures)
+        pictures = (picture for one in opened.values() for picture in one.pictures)
+        white = picture_files.white_of(pictures)
     return {part: _assembled(one, size, name, white) for part, one in opened.items()}
 
 
@@ -79,7 +72,7 @@ def _open(folder: Path, size: Size | None, *, with_masks: bool) -> _Opened:
         except DamagedError as error:
             damaged.append(error)
             opened.notes.append(f"{error}; {'the pair' if masks else 'it'} is left out")
-            warnings.warn(opened.notes[-1], DamagedImageWarning, stacklevel=6)
+            warnings.warn(opened.notes[-1], picture_files.DamagedImageWarning, stacklevel=6)
             continue
         if mask is not None:
             _check_size(picture, masks[label], mask)
@@ -92,23 +85,21 @@ def _open(folder: Path, size: Size | None, *, with_masks: bool) -> _Opened:
 
 
 def _check_size(picture: Picture, file: Path, mask: Array) -> None:
-    height, width = picture.pixels.shape[:2]
-    if mask.shape[:2] != (height, width):
-        raise DataError(
-            f"{picture.path} is {height} x {width} and {file} {mask.shape[0]} x {mask.shape[1]} "
-            "(height x width); masks must have their images' size: resize both, with size= of "
-            "load_images, --size on the command line"
-        )
+    sizes = picture.pixels.shape[:2], mask.shape[:2]
+    if sizes[0] != sizes[1]:
+        own, other = (f"{height} x {width}" for height, width in sizes)
+        what = f"{picture.path} is {own} and {file} {other} (height x width)"
+        raise DataError(f"{what}; masks must have their images' size: resize both, {RESIZE}")
 
 
 def _assembled(opened: _Opened, size: Size | None, name: str, white: int | None) -> ImageData:
     """The data of a folder, scaled; a note has ``white`` where a picture has more than 8 bits."""
     notes = list(opened.notes)
-    own = white_of(opened.pictures)
+    own = picture_files.white_of(opened.pictures)
     white = own if white is None or own is None else white
     if white is not None:
         notes.append(f"grey values of more than 8 bits are scaled from 0 to {white}")
-    pixels = [as_bytes(picture, white) for picture in opened.pictures]
+    pixels = [picture_files.as_bytes(picture, white) for picture in opened.pictures]
     if len({one.ndim for one in pixels}) > 1:
         notes.append("grey pictures among coloured ones are taken as coloured")
         pixels = [p if p.ndim == 3 else np.repeat(p[..., None], 3, 2) for p in pixels]
@@ -133,20 +124,17 @@ def _pairs(folder: Path, *, with_masks: bool) -> tuple[dict[str, Path], dict[str
             masks, others = _pictures(folder / "masks")
             unused += [f"masks/{name}" for name in others]
     else:
-        ends = {name: file for name, file in files.items() if name.endswith(MASK_SUFFIX)}
-        masks = {name.removesuffix(MASK_SUFFIX): file for name, file in ends.items()}
-        files = {name: file for name, file in files.items() if name not in ends}
+        ends = [name for name in files if name.endswith(MASK_SUFFIX)]
+        masks = {name.removesuffix(MASK_SUFFIX): files.pop(name) for name in ends}
     if not files:
-        found = listed(unused)
-        raise DataError(
-            f"{folder} holds no picture that Pillow reads{f' (it has {found})' if found else ''}; "
-            f"expected images/ and masks/, or a.png next to a{MASK_SUFFIX}.png"
-        )
+        found = f" (it has {listed(unused)})" if listed(unused) else ""
+        expected = f"expected images/ and masks/, or a.png next to a{MASK_SUFFIX}.png"
+        raise DataError(f"{folder} holds no picture that Pillow reads{found}; {expected}")
     bare = set(files) - set(masks) if masks and with_masks else set()
-    alone = sorted(bare | (set(masks) - set(files)))
-    if alone:
-        missing = "mask" if alone[0] in files else "image"
-        raise DataError(f"{folder}: {alone[0]!r} has no {missing}; add it, or remove {alone[0]!r}")
+    if alone := bare | (set(masks) - set(files)):
+        name = min(alone)
+        missing = "mask" if name in files else "image"
+        raise DataError(f"{folder}: {name!r} has no {missing}; add it, or remove {name!r}")
     return files, masks if with_masks else {}, unused
 
 
@@ -155,7 +143,7 @@ def _pictures(folder: Path) -> tuple[dict[str, Path], list[str]]:
     files: dict[str, Path] = {}
     others: list[str] = []
     for path in sorted(folder.iterdir()):
-        if path.is_dir() or not is_picture(path):
+        if path.is_dir() or not picture_files.is_picture(path):
             others.append(path.name)
         elif path.stem in files:
             raise DataError(f"{folder} has {files[path.stem].name} and {path.name}; keep one")

@@ -62,13 +62,10 @@ def draw_segmentation(
         raise unknown("method", by, predictions)
     ious = {name: image_ious(true, masks, classes) for name, masks in predictions.items()}
     shown = worst_and_best(ious[by], worst=worst, best=best)
-    columns: list[tuple[str, Any, Any]] = [
-        ("image", _pictures(data), None),
-        ("truth", _coloured(true, classes), None),
-    ]
-    columns += [
-        (name, _coloured(masks, classes), ious[name]) for name, masks in predictions.items()
-    ]
+    truth = ("truth", _coloured(true, classes), None)
+    columns: list[tuple[str, Any, Any]] = [("image", _pictures(data), None), truth]
+    for name, masks in predictions.items():
+        columns.append((name, _coloured(masks, classes), ious[name]))
     drawn = [np.asarray(masks)[shown] for masks in (true, *predictions.values())]
     return _grid(columns, shown, path, title, _legend(drawn, names))
 
@@ -76,9 +73,8 @@ def draw_segmentation(
 def worst_and_best(values: ArrayLike, *, worst: int = 3, best: int = 3) -> list[int]:
     """The places of the lowest values, the lowest first, and of the highest, the highest last."""
     if min(worst, best) < 0 or worst + best < 1:
-        raise SettingError(
-            f"worst and best must be at least 0, and one of them more, got {worst} and {best}"
-        )
+        rule = "worst and best must be at least 0, and one of them more"
+        raise SettingError(f"{rule}, got {worst} and {best}")
     order: list[int] = np.argsort(values, kind="stable").tolist()
     return order if worst + best >= len(order) else order[:worst] + order[len(order) - best :]
 
@@ -112,11 +108,9 @@ def draw_refinement_frames(
     values = np.asarray(frames)
     expected = (len(data), *data.size) + (() if classes == 2 else (classes,))
     if values.shape[1:] != expected or not len(values):
-        raise DataError(
-            f"frames have shape {values.shape}; expected (steps + 1, "
-            f"{', '.join(map(str, expected))}), since classes={classes}: pass what "
-            "refinement_path gives for these images, and classes= as the model has them"
-        )
+        shape = f"(steps + 1, {', '.join(map(str, expected))}), since classes={classes}"
+        remedy = "pass what refinement_path gives for these images, and the model's classes="
+        raise DataError(f"frames have shape {values.shape}; expected {shape}: {remedy}")
     last = len(values) - 1
     if steps is None:
         steps = sorted({round(last * k / 7) for k in range(8)})

@@ -34,6 +34,8 @@ _SHARE: dict[str, Any] = {"xent_weight": 0.01}
 #: A normalised step of 2 turns four pixels round, or shares that out over many.
 _REFINED: dict[str, Any] = {**_SHARE, "energy_weight": 1.0, "energy_optimiser": {"lr": 2e-3}}
 
+_NOISE = {"noise": 4.0, "radius": 2.0}
+
 #: Overrides of the recipes' defaults for pixels, by method; with an energy that is a map, ``alen``
 #: and ``aen`` also compare pixel by pixel (``local``).
 PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
@@ -44,13 +46,7 @@ PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
     "seal-static-margin": {**_SHARE, "energy_weight": 1.0},
     "implicit-dvn": _SHARE,
     "implicit-ssvm": _SHARE,
-    "alen": {
-        **_REFINED,
-        "inference": {"steps": 3, "lr": 2.0},
-        "predict_steps": 10,
-        "noise": 4.0,
-        "radius": 2.0,
-    },
+    "alen": {**_REFINED, "inference": {"steps": 3, "lr": 2.0}, "predict_steps": 10, **_NOISE},
     "aen": {**_REFINED, "inference": {"steps": 10, "lr": 2.0}},
 }
 
@@ -131,10 +127,9 @@ def check_settings(params: Mapping[str, Any]) -> None:
     check_flag("flip", params["flip"])
     for name, options in (("task_net", NETS), ("energy_net", ENERGIES)):
         if isinstance(params[name], nn.Module):
-            raise SettingError(
-                f"{name} must be a function that builds a net, (channels, outputs) -> module, "
-                f"since every fit starts from a new one; got a {type(params[name]).__name__}"
-            )
+            rule = f"{name} must be a function that builds a net, (channels, outputs) -> module"
+            got = type(params[name]).__name__
+            raise SettingError(f"{rule}, since every fit starts from a new one; got a {got}")
         if not callable(params[name]):
             check_choice(name, params[name], options)
 
@@ -145,9 +140,8 @@ def check_crop(value: Any) -> None:
         return
     sides = value if isinstance(value, tuple | list) else (value, value)
     if len(sides) != 2 or not all(isinstance(side, Integral) for side in sides):
-        raise SettingError(
-            f"crop must be a side in pixels, a height and a width, 'auto' or None, got {value!r}"
-        )
+        rule = "crop must be a side in pixels, a height and a width, 'auto' or None"
+        raise SettingError(f"{rule}, got {value!r}")
     for side in sides:
         check_int("crop", side)
 
@@ -161,10 +155,8 @@ def crop_of(crop: Any, size: Size) -> Size:
     sides = crop if isinstance(crop, tuple | list) else (crop,)
     height, width = int(sides[0]), int(sides[-1])
     if height > size[0] or width > size[1]:
-        raise SettingError(
-            f"crop must be at most {size[0]} x {size[1]}, the images' size, or None to crop "
-            f"nothing, got {height} x {width}"
-        )
+        rule = f"crop must be at most {size[0]} x {size[1]}, the images' size, or None"
+        raise SettingError(f"{rule} to crop nothing, got {height} x {width}")
     return height, width
 
 
@@ -186,17 +178,16 @@ def check_fits(data: ImageData, model: Any, what: str | None = None) -> None:
         hint = "pass a single image as image[None]" if single else "convert them"
         raise DataError(f"{what} has {came} and the model takes {wanted}; {hint}")
     if data.size[0] < crop[0] or data.size[1] < crop[1]:
-        raise DataError(
-            f"{what} has images of {data.size[0]} x {data.size[1]} and the model was trained on "
-            f"crops of {crop[0]} x {crop[1]}; use images as large, or train with a smaller crop"
-        )
+        came = f"{what} has images of {data.size[0]} x {data.size[1]}"
+        trained = f"the model was trained on crops of {crop[0]} x {crop[1]}"
+        raise DataError(f"{came} and {trained}; use images as large, or train with a smaller crop")
     if data.masks is not None:
         named_classes(model.classes_, data, what)
-    if None not in (data.white, model.white_) and data.white != model.white_:
-        raise DataError(
-            f"{what} has grey values scaled from 0 to {data.white}, and in training from 0 to "
-            f"{model.white_}; read it with load_images(path, white={model.white_})"
-        )
+    white = model.white_
+    if None not in (data.white, white) and data.white != white:
+        came = f"{what} has grey values scaled from 0 to {data.white}"
+        remedy = f"read it with load_images(path, white={white})"
+        raise DataError(f"{came}, and in training from 0 to {white}; {remedy}")
 
 
 def far_from_training(data: ImageData, standardiser: Standardiser | None) -> str | None:
@@ -209,11 +200,10 @@ def far_from_training(data: ImageData, standardiser: Standardiser | None) -> str
     channel = int(distance.argmax())
     if distance[channel] <= FAR:
         return None
-    return (
-        f"{data.name}: channel {channel} has a mean of {means[channel]:.4g}, and in training "
-        f"{standardiser.mean[channel]:.4g} with a deviation of {standardiser.scale[channel]:.4g}; "
-        "uint8 images count as 0 to 1 and other numbers as they are: use images as in training"
-    )
+    mean, scale = standardiser.mean[channel], standardiser.scale[channel]
+    came = f"{data.name}: channel {channel} has a mean of {means[channel]:.4g}"
+    rule = "uint8 images count as 0 to 1 and other numbers as they are: use images as in training"
+    return f"{came}, and in training {mean:.4g} with a deviation of {scale:.4g}; {rule}"
 
 
 def check_classes(value: Any) -> None:
@@ -221,10 +211,8 @@ def check_classes(value: Any) -> None:
     if value is None or (isinstance(value, Integral) and int(value) <= MOST_CLASSES):
         return
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise SettingError(
-            f"classes must be their number, at most {MOST_CLASSES:,}, or a list of their names, "
-            f"got {value!r}"
-        )
+        rule = f"classes must be their number, at most {MOST_CLASSES:,}, or a list of their names"
+        raise SettingError(f"{rule}, got {value!r}")
 
 
 def named_classes(classes: Any, data: ImageData, what: str | None = None) -> list[str]:
@@ -243,11 +231,9 @@ def named_classes(classes: Any, data: ImageData, what: str | None = None) -> lis
         raise SettingError(f"classes must be at least 2, with different names, got {classes!r}")
     if data.masks.max() >= len(names):
         row = int(np.argmax((data.masks >= len(names)).any((1, 2))))
-        raise DataError(
-            f"{what}: the mask of image {data.names[row]!r} has the class "
-            f"{data.masks[row].max()}, and there are {len(names)}: {', '.join(names)} (numbered "
-            "from 0); declare all classes, or correct the mask"
-        )
+        mask = f"the mask of image {data.names[row]!r} has the class {data.masks[row].max()}"
+        known = f"there are {len(names)}: {', '.join(names)} (numbered from 0)"
+        raise DataError(f"{what}: {mask}, and {known}; declare all classes, or correct the mask")
     return names
 
 
@@ -256,9 +242,7 @@ def _check_gaps(data: ImageData, what: str) -> None:
     values = np.unique(np.asarray(data.masks)).tolist()
     if data.classes > 2 and 2 * len(values) < data.classes:
         listed = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
-        raise DataError(
-            f"{what}: the masks hold the values {listed} up to {values[-1]}, which would be "
-            f"{data.classes} classes: classes are numbered from 0 without gaps, and pixels to be "
-            f"ignored are not supported; renumber them, or declare classes={data.classes} if they "
-            "are meant"
-        )
+        masks = f"{what}: the masks hold the values {listed} up to {values[-1]}, which would be "
+        masks += f"{data.classes} classes: classes are numbered from 0 without gaps"
+        remedy = f"renumber them, or declare classes={data.classes} if they are meant"
+        raise DataError(f"{masks}, and pixels to be ignored are not supported; {remedy}")

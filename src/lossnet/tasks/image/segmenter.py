@@ -16,20 +16,11 @@ from lossnet.needs import LOCAL
 from lossnet.proposals import GBI, Proposal
 from lossnet.spaces import Binary, Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
+from lossnet.tasks.image import pixels
 from lossnet.tasks.image.crops import FixedCrops, RandomCrops, tensors_of
 from lossnet.tasks.image.folders import as_images
 from lossnet.tasks.image.images import ImageData, Size
 from lossnet.tasks.image.metrics import IMAGE_METRICS
-from lossnet.tasks.image.pixels import (
-    check_fits,
-    check_settings,
-    crop_of,
-    far_from_training,
-    filled_in,
-    make_net,
-    named_classes,
-    pixel_defaults,
-)
 from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import Standardiser
@@ -134,29 +125,29 @@ class ImageSegmenter(StructuredEstimator):
     plateau: int | None = 15
 
     def _task_defaults(self) -> dict[str, Any]:
-        return pixel_defaults(str(self.method), self.energy_net, self.plateau)
+        return pixels.pixel_defaults(str(self.method), self.energy_net, self.plateau)
 
     def _filled_in(self, method: Method) -> dict[str, Any]:
-        return filled_in(self.get_params(deep=False), method)
+        return pixels.filled_in(self.get_params(deep=False), method)
 
     def _check_own_settings(self, method: Method) -> None:
-        check_settings(self.get_params(deep=False) | self._filled_in(method))
+        pixels.check_settings(self.get_params(deep=False) | self._filled_in(method))
 
     def _data(self, inputs: Any, targets: Any = None) -> ImageData:
         return as_images(inputs, targets, white=getattr(self, "white_", None))
 
     def _learn_classes(self, data: ImageData, reward: Any) -> None:
-        self.classes_ = named_classes(self.classes, data)
+        self.classes_ = pixels.named_classes(self.classes, data)
         self.channels_, self.white_ = data.channels, data.white
-        self.crop_: Size = crop_of(self.crop, data.size)
+        self.crop_: Size = pixels.crop_of(self.crop, data.size)
 
     def _learn(self, data: ImageData, validation: Any, unlabelled: Any, seed: int) -> None:
         self.standardiser_ = Standardiser.of(data.floats().reshape(-1, data.channels), True)
 
     def _check_fits(self, data: ImageData, what: str | None = None) -> ImageData:
-        check_fits(data, self, what)
+        pixels.check_fits(data, self, what)
         # Validation data is checked before anything is learnt.
-        if note := far_from_training(data, getattr(self, "standardiser_", None)):
+        if note := pixels.far_from_training(data, getattr(self, "standardiser_", None)):
             warnings.warn(note, stacklevel=4)
         return data
 
@@ -169,7 +160,7 @@ class ImageSegmenter(StructuredEstimator):
         if (own := self._own_factory(name)) is not None:
             return own(self.channels_, outputs)
         params = self.get_params(deep=False) | self._filled_in(self.method_)
-        return make_net(name, params, self.channels_, outputs, self.crop_)
+        return pixels.make_net(name, params, self.channels_, outputs, self.crop_)
 
     def _tensors(self, data: ImageData) -> tuple[Tensor, Tensor | None]:
         return tensors_of(data, self.standardiser_, len(self.classes_), self.device)

@@ -42,28 +42,17 @@ class ImageTask(Task):
     def add_options(self, group: Any, command: str) -> None:
         trained = command in ("evaluate", "predict")
         default = "as in training" if trained else "they must have one size"
-        group.add_argument(
-            "--size",
-            type=_size,
-            metavar="HxW",
-            help=f"resize pictures to this height and width (default: {default})",
-        )
+        what = f"resize pictures to this height and width (default: {default})"
+        group.add_argument("--size", type=_size, metavar="HxW", help=what)
         if not trained:
-            group.add_argument(
-                "--classes",
-                type=count_or_names,
-                metavar="A,B",
-                help="the classes' names from class 0, the background, on; or how many there are "
-                "(default: those of the training masks)",
-            )
+            what = "the classes' names from class 0, the background, on; or how many there are "
+            what += "(default: those of the training masks)"
+            group.add_argument("--classes", type=count_or_names, metavar="A,B", help=what)
         if command == "evaluate":
-            for option, what in (
-                ("picture", "the worst and the best cases: image, truth, and each model's masks"),
-                ("frames", "the descent on the energy, of the first model that predicts so"),
-            ):
-                group.add_argument(
-                    f"--{option}", type=_picture, metavar="FILE", help=f"draw {what}"
-                )
+            what = "draw the worst and the best cases: image, truth, and each model's masks"
+            group.add_argument("--picture", type=_picture, metavar="FILE", help=what)
+            what = "draw the descent on the energy, of the first model that predicts so"
+            group.add_argument("--frames", type=_picture, metavar="FILE", help=what)
 
     def parameters(self, args: argparse.Namespace) -> dict[str, Any]:
         return {} if args.classes is None else {"classes": args.classes}
@@ -104,11 +93,9 @@ class ImageTask(Task):
 
         parts = load() if known is None else once(args, (source, str(size), white), load)
         if labelled and not any(data.labelled for data in parts.values()):
-            raise DataError(
-                f"{source} has no masks, which training and evaluation need: add images/ and "
-                "masks/ with the same names, a.png next to a_mask.png, or in an .npz file images "
-                "and masks; without masks see lossnet predict"
-            )
+            what = f"{source} has no masks, which training and evaluation need: add images/ and "
+            what += "masks/ with the same names, a.png next to a_mask.png, or in an .npz file "
+            raise DataError(f"{what}images and masks; without masks see lossnet predict")
         return parts
 
     def facts(self, data: Any, args: argparse.Namespace) -> dict[str, Any]:
@@ -161,11 +148,10 @@ class ImageTask(Task):
 
         (first, one), *others = models.items()
         for name, model in others:
-            if len(model.classes_) != len(one.classes_):
-                raise SettingError(
-                    f"{name} has {len(model.classes_)} classes and {first} {len(one.classes_)}; "
-                    "evaluate them separately"
-                )
+            count, expected = len(model.classes_), len(one.classes_)
+            if count != expected:
+                counts = f"{name} has {count} classes and {first} {expected}"
+                raise SettingError(f"{counts}; evaluate them separately")
         if args.frames is not None:
             descending(models)
 

@@ -134,7 +134,7 @@ class SequenceTagger(TaggingEstimator):
             unlabelled=unlabelled,
             reward=reward,
             checkpoint=checkpoint,
-            resume_from_checkpoint=resume_from_checkpoint,
+            resuming=resume_from_checkpoint,
         )
 
     def predict(self, sentences: Any, *, columns: Columns | None = None) -> list[list[str]]:
