@@ -28,10 +28,8 @@ def check_expanded(path: str | Path, size: int, packed: int, kind: str) -> None:
     """Raise where ``packed`` bytes of a file expand to ``size`` and that is too many."""
     bound = _bound(min(MAX_EXPANDED, max(SMALL[kind], MAX_RATIO * packed)))
     if size > bound:
-        raise DataError(
-            f"{path} expands to more than {bound:,} bytes; if the file is genuine, set {VARIABLE} "
-            "to the number of bytes it may expand to"
-        )
+        remedy = f"set {VARIABLE} to the number of bytes it may expand to"
+        raise DataError(f"{path} expands to more than {bound:,} bytes; if it is genuine, {remedy}")
 
 
 def check_cells(path: str | Path, rows: int, columns: int, what: str) -> None:
@@ -40,10 +38,9 @@ def check_cells(path: str | Path, rows: int, columns: int, what: str) -> None:
         most = f"more than the {MAX_COLUMNS} that can be read"
         raise DataError(f"{path}: {columns} {what}, {most}; is a number wrong?")
     if rows * columns > _bound(MAX_CELLS):
-        raise DataError(
-            f"{path}: {rows} rows x {columns} {what} are too many for a dense matrix; keep fewer "
-            f"{what}, or set {VARIABLE} to at least {rows * columns}"
-        )
+        wrong = f"{path}: {rows} rows x {columns} {what} are too many for a dense matrix"
+        remedy = f"keep fewer {what}, or set {VARIABLE} to at least {rows * columns}"
+        raise DataError(f"{wrong}; {remedy}")
 
 
 def _bound(default: int) -> int:

@@ -53,9 +53,8 @@ class WordVectors:
     def __post_init__(self) -> None:
         words, vectors = _listed(self.words), _floats(self.vectors)
         if vectors.ndim != 2 or len(words) != len(vectors) or not vectors.size:
-            raise DataError(
-                f"{len(words)} words and vectors of shape {vectors.shape}; give one row per word"
-            )
+            shapes = f"{len(words)} words and vectors of shape {vectors.shape}"
+            raise DataError(f"{shapes}; give one row per word")
         finite = np.isfinite(vectors).all(axis=1)
         if not finite.all():
             word = words[int(finite.argmin())]
@@ -154,10 +153,8 @@ def _announced(head: list[bytes], path: Path, size: int) -> tuple[int, int]:
     except ValueError as error:
         raise DataError(f"{path}, line 1: {error}; expected number and width") from None
     if number * width > size:
-        raise DataError(
-            f"{path}, line 1: {number} words of width {width} cannot be in the {size} bytes that "
-            "follow; the file is truncated, or the line wrong"
-        )
+        wrong = f"{number} words of width {width} cannot be in the {size} bytes that follow"
+        raise DataError(f"{path}, line 1: {wrong}; the file is truncated, or the line wrong")
     return number, width
 
 

@@ -79,7 +79,7 @@ def test_words_have_a_weight_of_their_own() -> None:
     [
         ({"words_weight": -1.0}, "words_weight must be a number of at least 0, got -1.0"),
         ({"global_weight": float("nan")}, "global_weight must be a number of at least 0, got nan"),
-        ({"global_energy": None}, "there is no tag language model to train; set global_energy"),
+        ({"global_energy": None}, "pretrain_global needs a global_energy to train"),
     ],
 )
 def test_bad_settings(settings, message) -> None:

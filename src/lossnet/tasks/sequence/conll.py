@@ -127,10 +127,8 @@ def arranged(
         left_out = sum(map(len, table.sentences)) - sum(map(len, sentences))
         notes = [f"{left_out} multiword tokens and empty nodes left out"] if left_out else []
     elif is_conllu(path) and all(map(are_numbered, table.sentences)):
-        raise DataError(
-            f"{path}: column 0 of a CoNLL-U file numbers the tokens; give token_column=1, and "
-            "tag_column=3 for parts of speech"
-        )
+        remedy = "give token_column=1, and tag_column=3 for parts of speech"
+        raise DataError(f"{path}: column 0 of a CoNLL-U file numbers the tokens; {remedy}")
 
     def column(place: int) -> list[list[str]]:
         return [[cells[place] for cells in rows] for rows in sentences]
@@ -222,10 +220,8 @@ def _places(
     token = layout.token_column % width
     tag = None if layout.tag_column is None else layout.tag_column % width
     if token == tag:
-        raise DataError(
-            f"{path}: column {token} cannot be both tokens and tags; the file has {width} "
-            "column(s): give tag_column=None for a file without tags"
-        )
+        wrong = f"column {token} of {width} cannot be both tokens and tags"
+        raise DataError(f"{path}: {wrong}; give tag_column=None for a file without tags")
     rest = [k for k in range(width) if k not in (token, tag)]
     names = [f"column{k}" for k in rest] if layout.columns is None else list(layout.columns)
     names = names or [LEFT_OUT] * len(rest)

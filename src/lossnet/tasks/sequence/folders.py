@@ -158,10 +158,8 @@ class SequenceFiles:
 
 def _content(file: Path, conll: ConllFormat | None) -> Table | str:
     if extension(file) in _TABLES:
-        raise DataError(
-            f"{file} holds rows of features and labels, not tagged sentences; expected a CoNLL "
-            f"file{_other_task(str(file))}"
-        )
+        wrong = f"{file} holds rows of features and labels, not tagged sentences"
+        raise DataError(f"{wrong}; expected a CoNLL file{_other_task(str(file))}")
     text = utf8_text(file)
     return text if is_xml(text) else table_of(text, file, conll or default_format(file))
 

@@ -22,24 +22,17 @@ def sentences_of(
 ) -> SequenceData:
     """Sentences as given in memory, or of a file; ``tagged`` says that its last column is tags."""
     if columns is not None and not isinstance(columns, Mapping):
-        raise DataError(
-            f"columns is a {type(columns).__name__}; give a dict of columns by name, such as "
-            "{'pos': [['N', 'V'], ...]}"
-        )
+        raise DataError(f"columns is a {type(columns).__name__}; give a dict of columns by name")
     complete = isinstance(sentences, SequenceData | str | Path)
     if complete and (tags is not None or columns):
-        raise DataError(
-            f"{'columns' if columns else 'tags'} are given with a {type(sentences).__name__}, "
-            "which holds its own; leave them out"
-        )
+        given = f"{'columns' if columns else 'tags'} are given with a {type(sentences).__name__}"
+        raise DataError(f"{given}, which holds its own; leave them out")
     if isinstance(sentences, SequenceData):
         return sentences
     if isinstance(sentences, str | Path):
         if not Path(sentences).expanduser().exists():
-            raise DataError(
-                f"{str(sentences)!r} is a string, and no file of that name; give a list of lists "
-                "of tokens, or a file"
-            )
+            wrong = f"{str(sentences)!r} is a string, and no file of that name"
+            raise DataError(f"{wrong}; give a list of lists of tokens, or a file")
         bare = not tagged and not is_conllu(sentences)
         return load_sequences(sentences, conll=_BARE if bare else None)
     return SequenceData(sentences, tags, dict(columns or {}))
@@ -47,16 +40,14 @@ def sentences_of(
 
 def refuse_text(sentences: Any) -> None:
     """Raise on a ``.txt`` file without tags, unless it is XML: it may be CoNLL or text."""
-    if not isinstance(sentences, str | Path):
+    if not isinstance(sentences, str | Path) or extension(sentences) != ".txt":
         return
     file = Path(sentences).expanduser()
-    if not file.is_file() or extension(file) != ".txt" or is_xml(utf8_text(file)):
-        return
-    raise DataError(
-        f"{str(sentences)!r} may be CoNLL or text with one sentence per line; for CoNLL give "
-        "load_sequences(path, ...), for text a list of tokens for each line, or use "
-        "the command line: lossnet predict"
-    )
+    if file.is_file() and not is_xml(utf8_text(file)):
+        raise DataError(
+            f"{str(sentences)!r} may be CoNLL or text with one sentence per line; for CoNLL give "
+            "load_sequences(path, ...), for text lists of tokens, or use lossnet predict"
+        )
 
 
 def sentences_to_tag(sentences: Any, columns: Columns | None, *, trained: int) -> SequenceData:

@@ -169,12 +169,9 @@ def unseen_tags(data: SequenceData, known: Iterable[str]) -> list[str]:
     """A note where data has tags that training never saw."""
     seen = set(known)
     counts = Counter(tag for tags in data.tags or [] for tag in tags if tag not in seen)
-    if not counts:
-        return []
-    return [
-        f"training never saw the tag{'' if len(counts) == 1 else 's'} {some(sorted(counts))} "
-        f"({sum(counts.values()):,} of {data.n_tokens:,} tokens): such a token counts as wrong"
-    ]
+    tokens = f"{counts.total():,} of {data.n_tokens:,} tokens"
+    tags = f"tag{'' if len(counts) == 1 else 's'} {some(sorted(counts))} ({tokens})"
+    return [f"training never saw the {tags}: such a token counts as wrong"] if counts else []
 
 
 def other_parts(source: str) -> list[str]:
@@ -187,7 +184,5 @@ def other_parts(source: str) -> list[str]:
     if files["train"].name != path.name or len(files) == 1:
         return []
     others = " and ".join(file.name for part, file in files.items() if part != "train")
-    return [
-        f"{path.name} alone was divided 60/20/20; {path.parent} also has {others}: name the "
-        "folder to use them"
-    ]
+    also = f"{path.parent} also has {others}: name the folder to use them"
+    return [f"{path.name} alone was divided 60/20/20; {also}"]

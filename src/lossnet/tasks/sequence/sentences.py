@@ -176,10 +176,8 @@ def check_columns(parts: Iterable[SequenceData]) -> None:
     first, *others = parts
     for data in others:
         if list(data.columns) != list(first.columns) or data.labelled != first.labelled:
-            raise DataError(
-                f"{data.name} does not have the columns of {first.name}: "
-                f"{2 + len(data.columns)} instead of {2 + len(first.columns)}"
-            )
+            counts = f"{2 + len(data.columns)} instead of {2 + len(first.columns)}"
+            raise DataError(f"{data.name} does not have the columns of {first.name}: {counts}")
 
 
 def _words(given: Any, what: str, name: str) -> Words:
@@ -207,8 +205,6 @@ def _aligned(given: Any, tokens: Words, what: str, name: str) -> Words:
         raise DataError(f"{name}: {len(tokens)} sentences of tokens and {len(words)} of {what}")
     for k, (sentence, row) in enumerate(zip(tokens, words, strict=True)):
         if len(sentence) != len(row):
-            raise DataError(
-                f"{name}: sentence {k} (counted from 0) has {len(sentence)} tokens and "
-                f"{len(row)} in {what}; give one for each token"
-            )
+            counts = f"has {len(sentence)} tokens and {len(row)} in {what}; give one for each token"
+            raise DataError(f"{name}: sentence {k} (counted from 0) {counts}")
     return words

@@ -88,26 +88,22 @@ class TaggingEstimator(StructuredEstimator):
         if self.energy_dropout is not None:
             check_share("energy_dropout", self.energy_dropout)
         if not isinstance(self.vectors, str | Path | WordVectors | None):
+            kind = type(self.vectors).__name__
             raise SettingError(
-                f"vectors is a {type(self.vectors).__name__}; give a file, "
-                "lossnet.data.WordVectors(words, vectors) or None"
+                f"vectors is a {kind}; give a file, lossnet.data.WordVectors or None"
             )
         if self.global_energy is not None:
             check_choice("global_energy", self.global_energy, GLOBAL_ENERGIES)
             if method.needs >= EXACT:
-                raise SettingError(
-                    f"{self.method!r} is exact, which a global energy is not; take "
-                    "global_energy=None, or another method"
-                )
+                wrong = f"{self.method!r} is exact, which a global energy is not"
+                raise SettingError(f"{wrong}; take global_energy=None, or another method")
         for name in ("global_weight", "words_weight"):
             check_weight(name, getattr(self, name))
         for name in _FLAGS:
             check_flag(name, getattr(self, name))
         if self.pretrain_global and self.global_energy is None:
-            raise SettingError(
-                "pretrain_global is set and there is no tag language model to train; set "
-                f"global_energy to one of {', '.join(map(repr, GLOBAL_ENERGIES))}"
-            )
+            models = ", ".join(map(repr, GLOBAL_ENERGIES))
+            raise SettingError(f"pretrain_global needs a global_energy to train: one of {models}")
 
     # Data ------------------------------------------------------------------------------------
 
@@ -142,15 +138,9 @@ class TaggingEstimator(StructuredEstimator):
         others = [] if unlabelled is None else unlabelled.tokens
         if validation is not None and any(p.rows == "validation" for p in self.method_.phases):
             others = [*others, *validation.tokens]
+        own = {name: getattr(self, name) for name in ("lowercase", "case", "chars", "min_count")}
         self.coder_ = TokenCoder.learn(
-            data.tokens,
-            data.columns,
-            others=others,
-            vectors=vectors,
-            lowercase=self.lowercase,
-            case=self.case,
-            chars=self.chars,
-            min_count=self.min_count,
+            data.tokens, data.columns, others=others, vectors=vectors, **own
         )
         self.table_ = self.coder_.table(vectors, self.word_width, stream_seed(seed, "words"))
 

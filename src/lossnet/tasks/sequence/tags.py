@@ -82,10 +82,8 @@ def from_spans(found: Iterable[Span], length: int, scheme: str = "IOB2") -> list
     last = Span("", 0, 0)
     for span in sorted(found, key=lambda s: s.start):
         if not last.end <= span.start < span.end <= length:
-            raise DataError(
-                f"{span} is empty, overlaps {last} or goes beyond the {length} tokens; "
-                "tags hold only spans that lie apart"
-            )
+            wrong = f"{span} is empty, overlaps {last} or goes beyond the {length} tokens"
+            raise DataError(f"{wrong}; tags hold only spans that lie apart")
         touching = last.end == span.start and last.type == span.type and last.end > 0
         for k, prefix in enumerate(_prefixes(span.end - span.start, scheme, touching)):
             tags[span.start + k] = f"{prefix}-{span.type}" if span.type else prefix

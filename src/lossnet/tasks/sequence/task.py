@@ -153,10 +153,8 @@ class SequenceTask(Task):
 
         notes = unseen_tags(data, known["tags"])
         if args.strict and has_spans(data.tag_names) and detect_scheme(data.tags or []) == "IOB1":
-            notes.append(
-                "the tags are IOB1, and --strict counts spans that follow IOB2 alone: add --scheme "
-                "IOB2"
-            )
+            only = "--strict counts spans that follow IOB2 alone"
+            notes.append(f"the tags are IOB1, and {only}: add --scheme IOB2")
         return notes
 
     def describe(self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace) -> str:
@@ -203,9 +201,8 @@ class SequenceTask(Task):
             lines = [[f"{part} type".strip(), *SHARES, "spans", "predicted"]]
             for name, values in _types(measured):
                 shares = [f"{100 * values[share]:.2f}" for share in SHARES]
-                lines.append(
-                    [name, *shares, *(f"{int(values[n]):,}" for n in ("spans", "predicted"))]
-                )
+                counts = [f"{int(values[count]):,}" for count in ("spans", "predicted")]
+                lines.append([name, *shares, *counts])
             if len(lines) > 1:
                 blocks.append(aligned(lines, right=range(1, 6)))
         return "\n\n".join(blocks)
