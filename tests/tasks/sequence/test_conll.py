@@ -100,7 +100,7 @@ def test_comments_are_not_hashtags(write) -> None:
         (b"a O\ncaf\xe9 O\n", "line 2: byte 0xe9 is not UTF-8"),
         ("a O\n".encode("utf-16"), "line 1: byte 0xff is not UTF-8"),
         (b"a\0 O\n", "line 1: a zero byte"),
-        (b"a\nb\n", "column 0 cannot be both .* give tag_column=None"),
+        (b"a\nb\n", "column 0 of 1 cannot be both .* give tag_column=None"),
     ],
 )
 def test_bad_files(tmp_path, content, match) -> None:
