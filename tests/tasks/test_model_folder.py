@@ -426,12 +426,30 @@ def test_a_killed_save_leaves_the_old_or_the_new_model(
 
 
 def test_saving_over_a_model_keeps_what_is_not_its_own(classifier, data, folder) -> None:
-    for name in ("notes.txt", "weights.safetensors", "weights-final.safetensors"):
+    mine = (
+        "notes.txt",
+        "weights.safetensors",
+        "weights-final.safetensors",
+        "history-20261117.json",
+    )
+    for name in mine:
         (folder / name).write_text("mine")
     model = classifier(random_state=3).fit(*data)
     model.save(folder)
     model.save(folder)
     same(MultiLabelClassifier.load(folder), model, data[0])
-    kept = {path.name.partition("-")[0] for path in folder.iterdir()}
-    assert {"notes.txt", "weights.safetensors"} <= kept
-    assert len(list(folder.iterdir())) == 4 + 3
+    assert [(folder / name).read_text() for name in mine] == ["mine"] * 4
+    assert len(list(folder.iterdir())) == 4 + 4
+
+
+class Fixed(MultiLabelClassifier):
+    """A user's own classifier that leaves few parameters to choose."""
+
+    def __init__(self, hidden=(4,)) -> None:
+        super().__init__("cross-entropy", hidden=hidden, max_epochs=1, random_state=0)
+
+
+def test_subclasses_with_fewer_parameters_come_back(data, tmp_path) -> None:
+    model = Fixed().fit(*data)
+    model.save(tmp_path / "m")
+    same(Fixed.load(tmp_path / "m"), model, data[0])

@@ -210,8 +210,11 @@ class TaskEstimator(Fitted):
 
         A model folder stores these, so that a changed default changes no stored model.
         """
-        params = self.get_params(deep=False) | self._filled_in(self._assembled())
-        return params | {"method_params": self.resolved_method_params() or None}
+        params = self.get_params(deep=False)
+        resolved = self._filled_in(self._assembled())
+        resolved |= {"method_params": self.resolved_method_params() or None}
+        # A subclass with an __init__ of its own may lack some.
+        return params | {name: value for name, value in resolved.items() if name in params}
 
     def _assembled(self) -> Method:
         check_method(self.method, self.method_params)

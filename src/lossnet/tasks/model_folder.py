@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import reprlib
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -165,8 +164,9 @@ def json_bytes(value: Any) -> bytes:
 
 
 def _remove_others(folder: Path, names: Mapping[str, bytes], keep: set[str]) -> None:
-    """Remove files of earlier models, and nothing else."""
+    """Remove files of earlier models, which are named after their contents, and nothing else."""
     for path in folder.iterdir():
-        plain = re.sub(r"-[0-9a-f]{8}(\.\w+)$", r"\1", path.name)
-        if plain in names and path.name not in {plain, *keep}:
+        stem, _, digits = path.stem.partition("-")
+        ours = stem + path.suffix in names and len(digits) == 8 and path.is_file()
+        if ours and path.name not in keep and _digest(path).startswith(digits):
             path.unlink(missing_ok=True)
