@@ -87,7 +87,7 @@ class StructuredEstimator(TaskEstimator):
             score = None if validation is None else partial(self._validated, validation, held)
             sources: dict[str, Any] = {"score": score, "validation": held, "unlabelled": extra}
             limits = {
-                name: getattr(self, name) for name in ("batch_size", "max_epochs", "patience")
+                name: int(getattr(self, name)) for name in ("batch_size", "max_epochs", "patience")
             }
             trainer = Trainer(
                 prepared, nets, self._output()[1], train, **sources, **limits, seed=seed

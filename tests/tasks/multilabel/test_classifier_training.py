@@ -232,3 +232,10 @@ def test_a_loss_that_is_not_finite_names_the_update(classifier, data, tmp_path) 
         model.fit(*data, checkpoint=path)
     assert not hasattr(model, "nets_")
     assert path.exists()
+
+
+def test_numpy_integers_are_as_good_as_others(classifier, data) -> None:
+    plain, given = {"batch_size": 16, "max_epochs": 1, "hidden": (8,)}, {}
+    for name, value in plain.items():
+        given[name] = np.array(value, dtype=np.int32)[()]
+    assert same_weights(classifier(**given).fit(*data), classifier(**plain).fit(*data))

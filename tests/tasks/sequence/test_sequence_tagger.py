@@ -176,3 +176,10 @@ def test_scikit_learn_manners_and_folders(fitted, tmp_path) -> None:
 def test_bad_input(call, error, message) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_sizes_may_be_numpy_integers() -> None:
+    sizes = {name: np.int32(SMALL[name]) for name in ("hidden", "word_width", "batch_size")}
+    settings = {"max_epochs": 1, "global_energy": "forward"}
+    one, two = (tagger("infnet", **settings, **given).fit(TRAIN) for given in ({}, sizes))
+    assert one.predict(TEST) == two.predict(TEST)

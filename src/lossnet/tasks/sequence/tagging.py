@@ -202,7 +202,7 @@ class TaggingEstimator(StructuredEstimator):
     def _features(self, dropout: float) -> TokenFeatures:
         return TokenFeatures(
             self.table_,
-            hidden=self.hidden,
+            hidden=int(self.hidden),
             trained=self.coder_.learned if self.fixed_vectors else self.coder_.trained,
             characters=self.coder_.characters,
             columns=self.coder_.column_sizes,
@@ -214,7 +214,9 @@ class TaggingEstimator(StructuredEstimator):
         chain = ChainEnergy(features, len(self.tags_))
         if self.global_energy is None:
             return chain
-        models = tag_language_models(self.global_energy, self.table_, len(self.tags_), self.hidden)
+        models = tag_language_models(
+            self.global_energy, self.table_, len(self.tags_), int(self.hidden)
+        )
         shares = [1.0 if model.words is None else self.words_weight for model in models]
         return TotalEnergy([chain, *models], [1.0, *(self.global_weight * s for s in shares)])
 
