@@ -30,10 +30,19 @@ def lazy(
     }
 
     def get(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if homes[name] == package:
-            return importlib.import_module(f"{package}.{name}")
+        if homes.get(name, package) == package:
+            return submodule(package, name)
         return getattr(importlib.import_module(homes[name]), name)
 
     return get, lambda: sorted(homes), sorted(homes)
+
+
+def submodule(package: str, name: str) -> Any:
+    """A module of a package, as the ``__getattr__`` of the package gives it."""
+    module = f"{package}.{name}"
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise AttributeError(f"module {package!r} has no attribute {name!r}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -66,3 +67,12 @@ def test_links_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)", text):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_names_resolve() -> None:
+    # In a new process: a module that another test has imported is an attribute of its package.
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    names = sorted({*re.findall(r"`(lossnet(?:\.[A-Za-z_]+)+)", text)})
+    assert len(names) > 5
+    code = f"import lossnet\nfor name in {names}: eval(name)"
+    subprocess.run([sys.executable, "-c", code], check=True)
