@@ -144,8 +144,7 @@ class Context:
         """Costs ``(K, B)`` of candidates: against the truth, or by the batch's reward."""
         judge: Any = cost
         if not needs_of(cost) >= REWARD:
-            costs: Tensor = judge(y, self.target, self.batch.mask)
-            return costs
+            return judge(y, self.target, self.batch.mask)
         if self.batch.reward is None:
             raise TypeError("this step needs a reward, and the batch has none")
         costs = judge(self.batch.reward(y))
@@ -216,11 +215,7 @@ class Context:
 
         Shared noise of a position does not depend on how many positions follow, nor on padding.
         """
-        options: Any = {
-            "generator": self.generator,
-            "dtype": like.dtype,
-            "device": like.device,
-        }
+        options: Any = {"generator": self.generator, "dtype": like.dtype, "device": like.device}
         if not self.shared_noise:
             return torch.rand((k, *like.shape), **options)
         first, *rest = like.shape[1:]

@@ -29,8 +29,7 @@ def rng_state(device: torch.device) -> Tensor:
     """The state of the device's global generator, which ``F.dropout`` draws from."""
     if device.type == "cpu":
         return torch.get_rng_state()
-    state: Tensor = torch.get_device_module(device).get_rng_state(device)
-    return state
+    return torch.get_device_module(device).get_rng_state(device)
 
 
 def set_rng_state(device: torch.device, state: Tensor) -> None:

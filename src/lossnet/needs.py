@@ -6,7 +6,7 @@ parts need. A part of your own may need something else, which a task of your own
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 NOTHING: frozenset[str] = frozenset()
 #: The truth, on the rows that are trained on.
@@ -21,7 +21,30 @@ LOCAL = frozenset({"local energies"})
 EXACT = frozenset({"exact inference"})
 
 
+class Declares(Protocol):
+    """What every part declares; nothing by default."""
+
+    @property
+    def nets(self) -> frozenset[str]:
+        """The nets it runs; of a term, those besides the net that predicts."""
+        return NOTHING
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What it needs of the task, such as ``"target"``."""
+        return NOTHING
+
+
+class RunsEnergy(Declares):
+    """A part that runs one energy."""
+
+    energy: str
+
+    @property
+    def nets(self) -> frozenset[str]:
+        return frozenset({self.energy})
+
+
 def needs_of(cost: Any) -> frozenset[str]:
     """What a cost needs: the truth, unless it declares other needs."""
-    needs: frozenset[str] = getattr(cost, "needs", TARGET)
-    return needs
+    return getattr(cost, "needs", TARGET)

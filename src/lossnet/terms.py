@@ -10,24 +10,14 @@ from torch import Tensor
 from lossnet.context import Context
 from lossnet.contrasts.contrast import Contrast
 from lossnet.costs import ByReward, Cost, f1
-from lossnet.needs import LOCAL, NOTHING, TARGET, needs_of
+from lossnet.needs import LOCAL, NOTHING, TARGET, Declares, RunsEnergy, needs_of
 from lossnet.parameters import Checked, Weight
 from lossnet.proposals.proposal import Candidates
 from lossnet.spaces import mean_positions
 
 
-class Term(Protocol):
+class Term(Declares, Protocol):
     """A loss on one prediction."""
-
-    @property
-    def nets(self) -> frozenset[str]:
-        """Nets it runs besides the one that predicts; none by default."""
-        return NOTHING
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """What it needs of the task, such as ``"target"``: see :mod:`lossnet.needs`."""
-        return NOTHING
 
     @property
     def cost_augmented(self) -> bool:
@@ -41,11 +31,10 @@ class Term(Protocol):
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
         """The loss ``(B,)`` of a prediction ``(1, B, *S)``."""
-        ...
 
 
 @dataclass(frozen=True)
-class EnergyTerm(Term):
+class EnergyTerm(RunsEnergy, Term):
     """link(E(x, F(x))), the loss-net's opinion (paper 000, first part of Eq. 1).
 
     The link is the one of the contrast the energy is trained with: -σ(-E) after regression,
@@ -56,10 +45,6 @@ class EnergyTerm(Term):
     contrast: Contrast | None = None
     energy: str = "energy"
     local: bool = False
-
-    @property
-    def nets(self) -> frozenset[str]:
-        return frozenset({self.energy})
 
     @property
     def needs(self) -> frozenset[str]:
@@ -73,7 +58,7 @@ class EnergyTerm(Term):
 
 
 @dataclass(frozen=True)
-class Violation(Checked, Term):
+class Violation(Checked, RunsEnergy, Term):
     """E(x, y) - margin Δ(y, y*): what an inference network minimises   (paper 003, Eq. 3 and 6).
 
     It is minus the violation of the margin that the energy is trained to remove, without the
@@ -95,10 +80,6 @@ class Violation(Checked, Term):
     margin: Weight = 1.0
     truncate: bool = False
     energy: str = "energy"
-
-    @property
-    def nets(self) -> frozenset[str]:
-        return frozenset({self.energy})
 
     @property
     def cost_augmented(self) -> bool:

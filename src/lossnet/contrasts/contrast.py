@@ -42,7 +42,6 @@ class Contrast(Protocol):
 
     def __call__(self, compared: Compared) -> Tensor:
         """The loss of each example, ``(B,)``."""
-        ...
 
     def link(self, e: Tensor) -> Tensor:
         """What the task-net minimises for an energy ``e``, same shape."""

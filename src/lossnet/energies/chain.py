@@ -31,8 +31,7 @@ class ChainEnergy(Energy):
 
     def encode(self, x: Any, mask: Tensor | None = None) -> Tensor:
         """The energy of every tag at every position, ``(B, T, C)``."""
-        unary: Tensor = self.unary(self.features(x))
-        return unary
+        return self.unary(self.features(x))
 
     def forward(self, h: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
         return chains.energy(h, self.pairwise, sparse.dense(y, h.dtype), mask)

@@ -50,8 +50,7 @@ def log_partition(
     # transitions make up for twice P's range at most: within the limit, below eps^2 of Z is lost.
     p, number = torch.aminmax(pairwise.detach()), torch.finfo(unary.dtype)
     wide = float(p.max - p.min) > 0.5 * math.log(number.eps**2 / number.tiny)
-    log_z: Tensor = (_log_space_partition if wide else _Partition.apply)(unary, pairwise, mask)
-    return log_z
+    return (_log_space_partition if wide else _Partition.apply)(unary, pairwise, mask)
 
 
 def marginals(

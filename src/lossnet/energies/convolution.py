@@ -69,8 +69,7 @@ class ConvolutionalCritic(Energy):
                 f"images must be {self.size[0]} x {self.size[1]}, got {height} x {width}; crop "
                 "them, or take ScoreMap, which works on any size"
             )
-        first: Tensor = self.features.first(x)
-        return first
+        return self.features.first(x)
 
     def forward(self, h: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
         y = _uncovered(y, h.dtype, mask, self.outputs)

@@ -28,12 +28,7 @@ class TagLanguageModel(Energy):
     """
 
     def __init__(
-        self,
-        tags: int,
-        *,
-        hidden: int = 100,
-        words: Tensor | None = None,
-        backward: bool = False,
+        self, tags: int, *, hidden: int = 100, words: Tensor | None = None, backward: bool = False
     ) -> None:
         super().__init__()
         self.tags, self.backward = tags, backward
@@ -75,8 +70,7 @@ class TagLanguageModel(Energy):
             before = nn.functional.pad(words, (0, 0, 1, 0))
             read = torch.cat([read, before.repeat(k, 1, 1)], -1)
         hidden, _ = self.recurrent(read)
-        logits: Tensor = self.output(hidden)
-        return logits
+        return self.output(hidden)
 
     def log_partition(self, h: dict[str, Any], mask: Tensor | None = None) -> Tensor:
         """log Σ_y exp(-E(x, y)) = 0, ``(B,)``: over sequences of all lengths a distribution."""
@@ -84,5 +78,4 @@ class TagLanguageModel(Energy):
         return like.new_zeros(len(like))
 
     def output_like(self, h: dict[str, Any]) -> Tensor:
-        like: Tensor = h["like"]
-        return like
+        return h["like"]

@@ -39,8 +39,7 @@ class TotalEnergy(Energy):
         for weight, part, own in zip(self.weights, self._energies, h, strict=True):
             e = part(own, y, mask)
             total = total + (e if weight == 1 else weight * e)
-        energies: Tensor = total
-        return energies
+        return total
 
     def train(self, mode: bool = True) -> Self:
         """As for every module, but frozen parts stay in eval mode."""

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from lossnet.objectives import Objective
 
 
+Tensors = Sequence[Tensor]
+
+
 @dataclass(frozen=True)
 class Gradient:
     """What a rule finds on one batch.
@@ -52,11 +55,6 @@ class GradientRule(Protocol):
         objective.check(keep_graph=self.keeps_graph, trains=trains)
 
     def __call__(
-        self,
-        objective: Objective,
-        context: Context,
-        trains: Sequence[str],
-        parameters: Sequence[Tensor],
+        self, objective: Objective, context: Context, trains: Sequence[str], parameters: Tensors
     ) -> Gradient:
         """The loss on the context's batch and its gradient with respect to each parameter."""
-        ...

@@ -155,10 +155,7 @@ def _double_backward(
 ) -> tuple[Matvec, Matvec]:
     """Products with ∂²L/∂θ∂θ and ∂²L/∂φ∂θ from one gradient that is differentiated again."""
     slope = _gradient(auxiliary(), inner, differentiable=True)
-    return (
-        lambda v: _gradient(slope, inner, v),
-        lambda v: _gradient(slope, outer, v),
-    )
+    return (lambda v: _gradient(slope, inner, v), lambda v: _gradient(slope, outer, v))
 
 
 def _finite_differences(

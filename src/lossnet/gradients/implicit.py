@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from lossnet.errors import SettingError
-from lossnet.gradients.base import Gradient, GradientRule
+from lossnet.gradients.base import Gradient, GradientRule, Tensors
 from lossnet.gradients.hypergradient import Curvature, Product, hypergradient
 from lossnet.gradients.solvers import ConjugateGradient, Neumann, Solver, norm
 from lossnet.needs import UNLABELLED
@@ -91,11 +91,7 @@ class Implicit(Checked, GradientRule):
             )
 
     def __call__(
-        self,
-        objective: Objective,
-        context: Context,
-        trains: Sequence[str],
-        parameters: Sequence[Tensor],
+        self, objective: Objective, context: Context, trains: Sequence[str], parameters: Tensors
     ) -> Gradient:
         inner = [p for p in context.nets[self.net].parameters() if p.requires_grad]
         trained_on = self.inner

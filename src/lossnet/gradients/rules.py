@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
-from torch import Tensor
 
-from lossnet.gradients.base import Gradient, GradientRule
+from lossnet.gradients.base import Gradient, GradientRule, Tensors
 
 if TYPE_CHECKING:
     from lossnet.context import Context
@@ -23,11 +22,7 @@ class Direct(GradientRule):
     keeps_graph: ClassVar[bool] = False
 
     def __call__(
-        self,
-        objective: Objective,
-        context: Context,
-        trains: Sequence[str],
-        parameters: Sequence[Tensor],
+        self, objective: Objective, context: Context, trains: Sequence[str], parameters: Tensors
     ) -> Gradient:
         with context.updating(trains):
             loss = objective(context, keep_graph=self.keeps_graph).mean()

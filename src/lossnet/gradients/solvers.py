@@ -49,7 +49,6 @@ class Solver(Protocol):
 
     def __call__(self, matvec: Matvec, b: Vector) -> Solution:
         """The solution and its residual; SolverError where there is none to give."""
-        ...
 
 
 @dataclass(frozen=True)

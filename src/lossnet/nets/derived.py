@@ -43,8 +43,7 @@ class SharedHead(Derived):
         return cls(base, net.new_head())
 
     def logits(self, context: Context) -> Tensor:
-        logits: Tensor = self.own_head(context.features(self.base))
-        return logits
+        return self.own_head(context.features(self.base))
 
 
 class Stacked(Derived):

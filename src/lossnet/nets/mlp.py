@@ -69,8 +69,7 @@ class FeatureMLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Features ``(B, hidden[-1])`` of inputs ``(B, in_features)``."""
-        features: Tensor = self.layers(x)
-        return features
+        return self.layers(x)
 
 
 class LabelMLP(Headed):

@@ -123,8 +123,7 @@ class TokenFeatures(nn.Module):
             parts.append(self.characters(x.chars))
         parts += [embed(x.columns[name]) for name, embed in self.columns.items()]
         values = parts[0] if len(parts) == 1 else torch.cat(parts, -1)
-        hidden: Tensor = self.drop(self.recurrent(self.drop(values), x))
-        return hidden
+        return self.drop(self.recurrent(self.drop(values), x))
 
 
 class Tagger(Headed):
@@ -142,8 +141,7 @@ class Tagger(Headed):
 
     def head(self, h: Tensor) -> Tensor:
         """Logits ``(B, T, C)`` of features."""
-        logits: Tensor = self.output(h)
-        return logits
+        return self.output(h)
 
     def new_head(self) -> nn.Linear:
         """A second linear layer."""

@@ -9,12 +9,12 @@ from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.errors import SettingError
-from lossnet.needs import EXACT, TARGET
+from lossnet.needs import EXACT, TARGET, RunsEnergy
 from lossnet.objectives.objective import Objective, names
 
 
 @dataclass(frozen=True)
-class Likelihood(Objective):
+class Likelihood(RunsEnergy, Objective):
     """-log p(y*|x) = E(x, y*) + log Σ_y exp(-E(x, y)): a conditional random field.
 
     For energies that have ``log_partition``, such as a chain.
@@ -25,10 +25,6 @@ class Likelihood(Objective):
 
     energy: str = "energy"
     needs = EXACT | TARGET
-
-    @property
-    def nets(self) -> frozenset[str]:
-        return frozenset({self.energy})
 
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         if self.energy not in trains:

@@ -9,22 +9,12 @@ from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.errors import SettingError
-from lossnet.needs import NOTHING
+from lossnet.needs import NOTHING, Declares
 from lossnet.proposals.proposal import Proposal
 
 
-class Objective(Protocol):
+class Objective(Declares, Protocol):
     """What an update minimises: a loss of each example, and what it declares."""
-
-    @property
-    def nets(self) -> frozenset[str]:
-        """Every net it runs."""
-        ...
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """What it needs of the task: see :mod:`lossnet.needs`."""
-        ...
 
     @property
     def nets_unlabelled(self) -> frozenset[str]:
@@ -48,11 +38,9 @@ class Objective(Protocol):
 
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         """Raise where it cannot be minimised by training these nets."""
-        ...
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
         """The loss of each example, ``(B,)``."""
-        ...
 
 
 def names(trains: Sequence[str]) -> str:

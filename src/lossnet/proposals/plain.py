@@ -43,9 +43,7 @@ class Exact(Proposal):
         y = states.unsqueeze(1).expand(-1, *target.shape)
         log_q = target.new_tensor(float(len(states))).log().neg()
         return Candidates(
-            y,
-            log_q=log_q.expand(y.shape[:2]),
-            log_q_target=log_q.expand(target.shape[:1]),
+            y, log_q=log_q.expand(y.shape[:2]), log_q_target=log_q.expand(target.shape[:1])
         )
 
 
@@ -87,8 +85,7 @@ def _shaped_like_output(context: Context, name: str) -> Tensor:
     if context.batch.target is not None:
         return context.batch.target
     energy = context.nets[name]
-    shaped: Tensor = energy.output_like(context.encoded(name))
-    return shaped
+    return energy.output_like(context.encoded(name))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Protocol
 from torch import Tensor
 
 from lossnet.context import Context
-from lossnet.needs import NOTHING
+from lossnet.needs import NOTHING, Declares, RunsEnergy
 from lossnet.parameters import Checked
 
 LOG_Q = frozenset({"log_q"})
@@ -32,7 +32,7 @@ class Candidates:
     logits: Tensor | None = None
 
 
-class Proposal(Protocol):
+class Proposal(Declares, Protocol):
     """Where candidates come from, in training and in prediction alike.
 
     ``provides`` holds ``"log_q"`` where log-probabilities come with the candidates, and
@@ -45,17 +45,8 @@ class Proposal(Protocol):
     def provides(self) -> frozenset[str]:
         return NOTHING
 
-    @property
-    def nets(self) -> frozenset[str]:
-        return NOTHING
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return NOTHING
-
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         """Candidates for the context's batch; detached from the nets unless ``keep_graph``."""
-        ...
 
 
 class FromNet(Checked, Proposal):
@@ -73,11 +64,5 @@ class FromNet(Checked, Proposal):
         return logits if keep_graph else logits.detach()
 
 
-class FromEnergy(Checked, Proposal):
+class FromEnergy(Checked, RunsEnergy, Proposal):
     """A proposal that runs one energy."""
-
-    energy: str
-
-    @property
-    def nets(self) -> frozenset[str]:
-        return frozenset({self.energy})

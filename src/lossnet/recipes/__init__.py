@@ -22,11 +22,7 @@ from lossnet.recipes.seal import (
     seal_regression,
     seal_regression_s,
 )
-from lossnet.recipes.seal_static import (
-    seal_static_margin,
-    seal_static_nce,
-    seal_static_regression,
-)
+from lossnet.recipes.seal_static import seal_static_margin, seal_static_nce, seal_static_regression
 from lossnet.recipes.semi_supervised import implicit_reward, seal_reward
 
 _RECIPES: tuple[Callable[..., Method], ...] = (

@@ -32,47 +32,36 @@ class Space(Protocol):
 
     def relax(self, logits: Tensor) -> Tensor:
         """Probabilities of ``logits``, the same shape."""
-        ...
 
     def unrelax(self, y: Tensor) -> Tensor:
         """Logits of a relaxed output, so that ``relax(unrelax(y))`` is ``y`` up to rounding."""
-        ...
 
     def project(self, y: Tensor) -> Tensor:
         """The nearest relaxed output in Euclidean distance."""
-        ...
 
     def sample(self, logits: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
         """``k`` independent discrete samples of each example, ``(K, B, *S)``."""
-        ...
 
     def random(self, like: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
         """``k`` uniformly random relaxed outputs of each example, ``(K, B, *S)``."""
-        ...
 
     def log_prob(self, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
         """log q(y) of candidates ``(K, B, *S)`` with independent positions, ``(K, B)``."""
-        ...
 
     def cross_entropy(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         """Cross-entropy summed over positions, ``(B,)``."""
-        ...
 
     def entropy(self, logits: Tensor, mask: Tensor | None = None) -> Tensor:
         """Entropy of independent positions, summed, ``(B,)``."""
-        ...
 
     def errors(self, y: Tensor, target: Tensor) -> Tensor:
         """How wrong candidates ``(K, B, *S)`` are at every position, ``(K, B, *P)`` in [0, 1]."""
-        ...
 
     def decode(self, y: Tensor, threshold: float = 0.5) -> Tensor:
         """The discrete output of a relaxed one, bool, the same shape."""
-        ...
 
     def enumerate(self, shape: tuple[int, ...]) -> Tensor:
         """Every discrete output of shape ``*S``, ``(N, *S)`` bool. For small spaces."""
-        ...
 
 
 def as_target(space: Space, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -107,8 +107,7 @@ def matmul(y: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     if not y.is_sparse:
         return F.linear(y.to(weight.dtype), weight.T, bias)
-    product: Tensor = _SumRows.apply(weight, bias, y)
-    return product
+    return _SumRows.apply(weight, bias, y)
 
 
 def matmul_t(y: Tensor, g: Tensor) -> Tensor:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
 
+@dataclass(eq=False)
 class AdamW:
     """``torch.optim.AdamW(fused=True)``, bit for bit, for one group of parameters.
 
@@ -27,16 +29,13 @@ class AdamW:
             first step.
     """
 
-    def __init__(
-        self,
-        parameters: Sequence[Tensor],
-        *,
-        lr: float,
-        betas: tuple[float, float] = (0.9, 0.999),
-        weight_decay: float = 0.0,
-    ) -> None:
-        self.parameters = list(parameters)
-        self.lr, self.betas, self.weight_decay = lr, betas, weight_decay
+    parameters: Sequence[Tensor]
+    _: KW_ONLY
+    lr: float
+    betas: tuple[float, float] = (0.9, 0.999)
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
         self.slots: list[dict[str, Tensor]] = [{} for _ in self.parameters]
 
     @torch.no_grad()

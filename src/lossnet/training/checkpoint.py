@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ _STATE = {
 }
 
 
+@dataclass
 class Checkpoint(Callback):
     """A callback that writes ``path`` after an epoch, at most every ``seconds``.
 
@@ -40,13 +42,11 @@ class Checkpoint(Callback):
         seconds: shortest time between two writes.
     """
 
-    def __init__(
-        self, path: str | Path, settings: Mapping[str, Any], *, seconds: float = 10.0
-    ) -> None:
-        self.path = Path(path)
-        self.settings = dict(settings)
-        self.seconds = seconds
-        self._last = -float("inf")
+    path: str | Path
+    settings: Mapping[str, Any]
+    _: KW_ONLY
+    seconds: float = 10.0
+    _last: float = field(default=-float("inf"), init=False)
 
     def on_epoch(self, trainer: Trainer) -> None:
         """Write, unless the last write is too recent."""

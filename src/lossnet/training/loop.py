@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -22,20 +22,17 @@ from lossnet.training.step import build_optimiser, parameters_of, step
 from lossnet.training.threads import flush_denormals, suitable_threads
 
 
-class Callback(Protocol):
+class Callback:
     """Called as training proceeds; a subclass implements what it needs."""
 
     def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
         """After every batch, with the mean loss of each update's steps on it."""
-        return
 
     def on_epoch(self, trainer: Trainer) -> None:
         """After every epoch; ``trainer.history[-1]`` is its row."""
-        return
 
     def on_end(self, trainer: Trainer) -> None:
         """After the last phase, or when training stops on an error."""
-        return
 
 
 class Trainer:

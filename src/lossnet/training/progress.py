@@ -10,6 +10,7 @@ import math
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tqdm.auto import tqdm
 
@@ -36,6 +37,7 @@ def _texts(losses: Mapping[str, float]) -> list[str]:
     return [f"{name} loss {value:.4g}" for name, value in losses.items()]
 
 
+@dataclass
 class ProgressLines(Callback):
     """A callback that prints a line after every tenth of a phase's epochs, or every 30 seconds.
 
@@ -44,9 +46,10 @@ class ProgressLines(Callback):
         seconds: time after which the next epoch is reported.
     """
 
-    def __init__(self, metric: str = "metric", *, seconds: float = 30.0) -> None:
-        self.metric = metric
-        self.seconds = seconds
+    metric: str = "metric"
+    seconds: float = field(default=30.0, kw_only=True)
+
+    def __post_init__(self) -> None:
         self._last = self._began = time.monotonic()
 
     def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
@@ -61,11 +64,7 @@ class ProgressLines(Callback):
             self._report(trainer, trainer.epoch, losses_of(row), row.get("metric"))
 
     def _report(
-        self,
-        trainer: Trainer,
-        epoch: int,
-        losses: Mapping[str, float],
-        metric: float | None = None,
+        self, trainer: Trainer, epoch: int, losses: Mapping[str, float], metric: float | None = None
     ) -> None:
         self._last = time.monotonic()
         texts = [f"{trainer.phase.name}: epoch {epoch} of at most {trainer.max_epochs}"]
@@ -75,26 +74,22 @@ class ProgressLines(Callback):
         _print(", ".join([*texts, f"{self._last - self._began:.0f} s"]))
 
 
+@dataclass
 class Progress(Callback):
     """A callback that shows a bar for each phase: batches, losses and the validation metric."""
 
-    def __init__(self, metric: str = "metric") -> None:
-        self.metric = metric
-        self._bar: tqdm | None = None
-        self._phase = -1
-        self._metric_text = ""
+    metric: str = "metric"
+    _bar: tqdm | None = field(default=None, init=False)
+    _phase: int = field(default=-1, init=False)
+    _metric_text: str = field(default="", init=False)
 
     def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
         """Advance the bar by one batch."""
         if self._bar is None or self._phase != trainer.phase_index:
             self.on_end(trainer)
-            batches = trainer.batches_per_epoch
-            self._bar = tqdm(
-                total=batches * trainer.max_epochs,
-                initial=batches * trainer.epoch,
-                desc=trainer.phase.name,
-                unit="batch",
-            )
+            each, name = trainer.batches_per_epoch, trainer.phase.name
+            done, total = each * trainer.epoch, each * trainer.max_epochs
+            self._bar = tqdm(total=total, initial=done, desc=name, unit="batch")
             self._phase = trainer.phase_index
         self._bar.set_postfix_str(", ".join([*_texts(losses), self._metric_text]), refresh=False)
         self._bar.update()
@@ -124,9 +119,7 @@ class Duration(Callback):
 
     def __init__(self, *, long: float = 60.0) -> None:
         self.long = long
-        self._phase = -1
-        self._batches = 0
-        self._began = 0.0
+        self._phase, self._batches, self._began = -1, 0, 0.0
 
     def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
         """Time the first batches of a phase."""

@@ -23,15 +23,12 @@ class Source(Protocol):
 
     def batch(self, rows: Tensor | slice) -> Batch:
         """The batch of these rows: their numbers, on any device, or a slice of rows in order."""
-        ...
 
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
         """The numbers of all rows, each once, in random batches of that size."""
-        ...
 
     def in_order(self, size: int) -> Sequence[Tensor | slice]:
         """All rows, each once, in batches of that size at most, in the order that is quickest."""
-        ...
 
 
 class Arrays:
