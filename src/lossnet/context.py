@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from lossnet.costs import ByReward, Cost
 from lossnet.devices import generator_on, rng_state, set_rng_state
 from lossnet.errors import SettingError
-from lossnet.needs import REWARD, needs_of
+from lossnet.needs import NOTHING, REWARD, needs_of
 from lossnet.nets.base import Derived
 from lossnet.spaces import Space
 
@@ -65,6 +65,7 @@ def stream_seed(seed: int, name: str) -> int:
     return int.from_bytes(digest[:6], "little")
 
 
+@dataclass(eq=False)
 class Context:
     """A batch, the nets and their cached passes.
 
@@ -84,46 +85,33 @@ class Context:
         unlabelled: a batch of unlabelled rows, for objectives with parts on them.
         shared_noise: let proposals draw the same noise for every row, so that a row's candidates
             do not depend on the other rows: for predictions.
+
+    Attributes:
+        reports: sums of what objectives report besides their loss, and how often each was reported.
     """
 
-    def __init__(
-        self,
-        nets: Mapping[str, nn.Module],
-        batch: Batch,
-        space: Space,
-        *,
-        generator: torch.Generator | None = None,
-        training: frozenset[str] = frozenset(),
-        streams: Streams | None = None,
-        given: Mapping[str, Tensor] | None = None,
-        unlabelled: Batch | None = None,
-        shared_noise: bool = False,
-    ) -> None:
-        self.nets: Mapping[str, Any] = nets
-        self.batch = batch
-        self.space = space
-        self.generator = generator
-        self.shared_noise = shared_noise
-        self.training = training
-        self.streams = streams
-        #: Sums of what objectives report besides their loss, and how often each was reported.
+    nets: Mapping[str, Any]
+    batch: Batch
+    space: Space
+    _: KW_ONLY
+    generator: torch.Generator | None = None
+    training: frozenset[str] = NOTHING
+    streams: Streams | None = None
+    given: Mapping[str, Tensor] = field(default_factory=dict)
+    unlabelled: Batch | None = None
+    shared_noise: bool = False
+
+    def __post_init__(self) -> None:
         self.reports: dict[str, tuple[Tensor, int]] = {}
-        self._given = dict(given or {})
         self._cache: dict[tuple[str, str, bool, bool], Any] = {}
-        self._shared = {
-            net.base for net in nets.values() if isinstance(net, Derived) and net.shares_features
-        }
+        derived = [net for net in self.nets.values() if isinstance(net, Derived)]
+        self._shared = {net.base for net in derived if net.shares_features}
         self._before: dict[str, Tensor] = {}  # streams as they were before a net's pass
-        self._focus: frozenset[str] = frozenset()
-        self._attached: frozenset[str] = frozenset()
-        #: The context of the unlabelled batch, where there is one.
-        self.unlabelled: Context | None = None
-        if unlabelled is not None:
-            self.unlabelled = Context(
-                nets, unlabelled, space, generator=generator, training=training, streams=streams
-            )
-            self.unlabelled.reports = self.reports
-            self.unlabelled._before = self._before
+        self._focus = self._attached = NOTHING
+        self._others: Context | None = None
+        if self.unlabelled is not None:
+            self._others = replace(self, batch=self.unlabelled, unlabelled=None, given={})
+            self._others.reports, self._others._before = self.reports, self._before
 
     @property
     def target(self) -> Tensor:
@@ -136,9 +124,9 @@ class Context:
         """This context, or for ``"unlabelled"`` rows the one that comes with it."""
         if rows != "unlabelled":
             return self
-        if self.unlabelled is None:
+        if self._others is None:
             raise TypeError("this step needs unlabelled rows, and the context has none")
-        return self.unlabelled
+        return self._others
 
     def cost(self, cost: Cost | ByReward, y: Tensor) -> Tensor:
         """Costs ``(K, B)`` of candidates: against the truth, or by the batch's reward."""
@@ -147,8 +135,7 @@ class Context:
             return judge(y, self.target, self.batch.mask)
         if self.batch.reward is None:
             raise TypeError("this step needs a reward, and the batch has none")
-        costs = judge(self.batch.reward(y))
-        return costs
+        return judge(self.batch.reward(y))
 
     @contextmanager
     def updating(self, names: Iterable[str], *, attached: Iterable[str] = ()) -> Iterator[None]:
@@ -166,13 +153,13 @@ class Context:
 
     def _focus_on(self, names: frozenset[str], attached: frozenset[str]) -> None:
         self._focus, self._attached = names, attached
-        if self.unlabelled is not None:
-            self.unlabelled._focus_on(names, attached)
+        if self._others is not None:
+            self._others._focus_on(names, attached)
 
     def logits(self, name: str = "task") -> Tensor:
         """Logits ``(B, *S)`` of a task-net, with their graph where the phase trains it."""
-        if name in self._given:
-            return self._given[name]
+        if name in self.given:
+            return self.given[name]
         net = self.nets[name]
         if isinstance(net, Derived):
             call = partial(net.logits, self)
@@ -239,8 +226,8 @@ class Context:
     def invalidate(self, names: Iterable[str]) -> None:
         """Forget what was computed with the nets' old parameters."""
         stale = set(names)
+        self.given = {name: logits for name, logits in self.given.items() if name not in stale}
         for name in stale:
-            self._given.pop(name, None)
             self._before.pop(name, None)
         stale |= {
             name
@@ -248,8 +235,8 @@ class Context:
             if isinstance(net, Derived) and net.base in stale
         }
         self._cache = {key: value for key, value in self._cache.items() if key[1] not in stale}
-        if self.unlabelled is not None:
-            self.unlabelled.invalidate(stale)
+        if self._others is not None:
+            self._others.invalidate(stale)
 
     def replay(self, name: str) -> None:
         """Forget a net's pass, and let the next one draw the same dropout masks."""
@@ -265,10 +252,8 @@ class Context:
         if key not in self._cache:
             if train and self.streams is not None:
                 self._before.setdefault(name, self.streams.states[name])
-            with (
-                torch.set_grad_enabled(graph and torch.is_grad_enabled()),
-                self._running(name, train),
-            ):
+            graph = graph and torch.is_grad_enabled()
+            with torch.set_grad_enabled(graph), self._running(name, train):
                 self._cache[key] = call()
         return self._cache[key]
 

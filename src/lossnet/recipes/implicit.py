@@ -46,9 +46,9 @@ def implicit_ssvm(
     L_Prim = [Δ(F(x), y*) - E(x, F(x)) + E(x, y*)]_+   (paper 002, section 3.3, SSVM).
     """
     contrast = Margin(margin)
-    task = task_update(task_optimiser, contrast, energy_weight, xent_weight, steps=task_steps)
+    task = task_update(task_optimiser, contrast, energy_weight, xent_weight)
     loss = Compare(contrast, NetOutput(), get_cost(cost), path=path)
-    return _bilevel("implicit-ssvm", task, loss, gradient, energy_optimiser)
+    return _bilevel("implicit-ssvm", task, loss, gradient, energy_optimiser, task_steps)
 
 
 def implicit_dvn(
@@ -68,9 +68,9 @@ def implicit_dvn(
     section 3.3, DVN, which writes E_θ for E_φ); the task-net maximises σ(-E).
     """
     contrast = Regression()
-    task = task_update(task_optimiser, contrast, energy_weight, xent_weight, steps=task_steps)
+    task = task_update(task_optimiser, contrast, energy_weight, xent_weight)
     loss = Compare(contrast, NetOutput(), get_cost(cost), path=path)
-    return _bilevel("implicit-dvn", task, loss, gradient, energy_optimiser)
+    return _bilevel("implicit-dvn", task, loss, gradient, energy_optimiser, task_steps)
 
 
 def implicit_cd(
@@ -94,9 +94,9 @@ def implicit_cd(
     to F. ``margin`` weighs Δ.
     """
     contrast = Ranking(margin)
-    task = task_update(task_optimiser, contrast, energy_weight, xent_weight, steps=task_steps)
+    task = task_update(task_optimiser, contrast, energy_weight, xent_weight)
     loss = Compare(contrast, sampler, get_cost(cost), path=path)
-    return _bilevel("implicit-cd", task, loss, gradient, energy_optimiser)
+    return _bilevel("implicit-cd", task, loss, gradient, energy_optimiser, task_steps)
 
 
 def implicit_nce(
@@ -121,16 +121,20 @@ def implicit_nce(
     in ``seal-nce``, 0 gives the paper's loss.
     """
     contrast = NCE(margin)
-    task = task_update(
-        task_optimiser, contrast, energy_weight, xent_weight, entropy_weight, steps=task_steps
-    )
+    task = task_update(task_optimiser, contrast, energy_weight, xent_weight, entropy_weight)
     loss = Compare(contrast, sampler, get_cost(cost), path=path)
-    return _bilevel("implicit-nce", task, loss, gradient, energy_optimiser)
+    return _bilevel("implicit-nce", task, loss, gradient, energy_optimiser, task_steps)
 
 
 def _bilevel(
-    name: str, task: Update, loss: Compare, gradient: Implicit | Direct, optimiser: Optimiser
+    name: str,
+    task: Update,
+    loss: Compare,
+    gradient: Implicit | Direct,
+    optimiser: Optimiser,
+    task_steps: int,
 ) -> Method:
     """The task-net on L_Aux, then the energy on L_Prim, whose candidates follow L_Aux."""
     rule = gradient.through(task.objective)
-    return together(name, task, Update("energy", loss, optimiser=optimiser, gradient=rule))
+    energy = Update("energy", loss, optimiser=optimiser, gradient=rule)
+    return together(name, task, energy, steps=(task_steps, 1))

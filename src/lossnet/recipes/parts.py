@@ -9,6 +9,7 @@ task's cost Δ, ``margin`` its weight, ``inference`` is gradient descent on the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from lossnet.contrasts.contrast import Contrast
@@ -20,8 +21,13 @@ from lossnet.proposals.proposal import Proposal
 from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
 
 
-def together(name: str, *updates: Update) -> Method:
-    """One phase: the updates in turn on every batch, and one pass of the task-net predicts."""
+def together(name: str, *updates: Update, steps: Sequence[int] | None = None) -> Method:
+    """One phase: the updates in turn on every batch, and one pass of the task-net predicts.
+
+    ``steps`` has how many steps each update takes per batch; None leaves theirs.
+    """
+    if steps is not None:
+        updates = tuple(replace(one, steps=own) for one, own in zip(updates, steps, strict=True))
     return Method(name, (Phase(updates, name=name),))
 
 
@@ -39,7 +45,6 @@ def task_update(
     entropy_weight: float = 0.0,
     *,
     local: bool = False,
-    steps: int = 1,
     net: str = "task",
 ) -> Update:
     """L_F = λ1 link(E(x, F(x))) + λ2 Σ cross-entropy   (paper 000, Eq. 1).
@@ -53,7 +58,7 @@ def task_update(
         Weighted(xent_weight, CrossEntropy()),
         Weighted(entropy_weight if energy_weight else 0.0, NegativeEntropy()),
     )
-    return Update(net, Judge(terms, NetOutput(net)), steps=steps, optimiser=optimiser)
+    return Update(net, Judge(terms, NetOutput(net)), optimiser=optimiser)
 
 
 def energy_update(
@@ -62,12 +67,11 @@ def energy_update(
     proposal: Proposal,
     *,
     cost: str | Cost = "f1",
-    steps: int = 1,
     local: bool = False,
 ) -> Update:
     """L_E: a contrast of the energies of a proposal's candidates."""
     objective = Compare(contrast, proposal, get_cost(cost), local=local)
-    return Update("energy", objective, steps=steps, optimiser=optimiser)
+    return Update("energy", objective, optimiser=optimiser)
 
 
 def with_unlabelled(update: Update, objective: Compare | Judge, weight: float) -> Update:

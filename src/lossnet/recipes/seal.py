@@ -32,9 +32,9 @@ def seal_margin(
     L_E = [Δ(F(x), y*) - E(x, F(x)) + E(x, y*)]_+.
     """
     contrast = Margin(margin)
-    energy = energy_update(energy_optimiser, contrast, NetOutput(), cost=cost, steps=energy_steps)
-    task = task_update(task_optimiser, contrast, energy_weight, xent_weight, steps=task_steps)
-    return together("seal-margin", energy, task)
+    energy = energy_update(energy_optimiser, contrast, NetOutput(), cost=cost)
+    task = task_update(task_optimiser, contrast, energy_weight, xent_weight)
+    return together("seal-margin", energy, task, steps=(energy_steps, task_steps))
 
 
 def seal_regression(
@@ -55,13 +55,9 @@ def seal_regression(
     s being 1 - its error.
     """
     contrast = Regression()
-    energy = energy_update(
-        energy_optimiser, contrast, NetOutput(), cost=cost, local=local, steps=energy_steps
-    )
-    task = task_update(
-        task_optimiser, contrast, energy_weight, xent_weight, local=local, steps=task_steps
-    )
-    return together("seal-regression", energy, task)
+    energy = energy_update(energy_optimiser, contrast, NetOutput(), cost=cost, local=local)
+    task = task_update(task_optimiser, contrast, energy_weight, xent_weight, local=local)
+    return together("seal-regression", energy, task, steps=(energy_steps, task_steps))
 
 
 def seal_regression_s(
@@ -83,13 +79,9 @@ def seal_regression_s(
     neighbouring pixels go together. ``local`` is as in ``seal-regression``.
     """
     contrast = Regression()
-    energy = energy_update(
-        energy_optimiser, contrast, candidates, cost=cost, local=local, steps=energy_steps
-    )
-    task = task_update(
-        task_optimiser, contrast, energy_weight, xent_weight, local=local, steps=task_steps
-    )
-    return together("seal-regression-s", energy, task)
+    energy = energy_update(energy_optimiser, contrast, candidates, cost=cost, local=local)
+    task = task_update(task_optimiser, contrast, energy_weight, xent_weight, local=local)
+    return together("seal-regression-s", energy, task, steps=(energy_steps, task_steps))
 
 
 def seal_nce(
@@ -113,11 +105,9 @@ def seal_nce(
     paper's loss, which drives the output towards the most probable label set.
     """
     contrast = NCE()
-    energy = energy_update(energy_optimiser, contrast, Samples(samples), steps=energy_steps)
-    task = task_update(
-        task_optimiser, contrast, energy_weight, xent_weight, entropy_weight, steps=task_steps
-    )
-    return together("seal-nce", energy, task)
+    energy = energy_update(energy_optimiser, contrast, Samples(samples))
+    task = task_update(task_optimiser, contrast, energy_weight, xent_weight, entropy_weight)
+    return together("seal-nce", energy, task, steps=(energy_steps, task_steps))
 
 
 def seal_ranking(
@@ -139,6 +129,6 @@ def seal_ranking(
     """
     contrast = Ranking()
     sampler = CorrelatedSamples(samples, radius) if radius else Samples(samples)
-    energy = energy_update(energy_optimiser, contrast, sampler, steps=energy_steps)
-    task = task_update(task_optimiser, contrast, energy_weight, xent_weight, steps=task_steps)
-    return together("seal-ranking", energy, task)
+    energy = energy_update(energy_optimiser, contrast, sampler)
+    task = task_update(task_optimiser, contrast, energy_weight, xent_weight)
+    return together("seal-ranking", energy, task, steps=(energy_steps, task_steps))

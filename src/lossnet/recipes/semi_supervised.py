@@ -14,7 +14,6 @@ sentences: the citation benchmark takes 200 for some 30 tokens.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 from lossnet.contrasts import Regression
@@ -49,15 +48,13 @@ def seal_reward(
     of paper 002, section 4.
     """
     candidates = _candidates(samples, temperature, std)
-    energy = energy_update(
-        energy_optimiser, Regression(), candidates, cost=cost, steps=energy_steps
-    )
+    energy = energy_update(energy_optimiser, Regression(), candidates, cost=cost)
     rewarded = Compare(Regression(), candidates, ByReward())
     energy = with_unlabelled(energy, rewarded, unlabelled_weight)
     task = _task_update(
         task_optimiser, energy_weight, xent_weight, entropy_weight, unlabelled_weight
     )
-    return together("seal-reward", energy, replace(task, steps=task_steps))
+    return together("seal-reward", energy, task, steps=(energy_steps, task_steps))
 
 
 def implicit_reward(
@@ -95,7 +92,7 @@ def implicit_reward(
     rule = gradient.through(task.objective)
     loss = Compound(labelled + rewarded)
     energy = Update("energy", loss, optimiser=energy_optimiser, gradient=rule)
-    return together("implicit-reward", replace(task, steps=task_steps), energy)
+    return together("implicit-reward", task, energy, steps=(task_steps, 1))
 
 
 def _candidates(samples: int, temperature: float, std: float) -> Proposal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from torch import Tensor, nn
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from lossnet.context import Context, Streams, stream_seed
 from lossnet.devices import device_of, generator_on
 from lossnet.errors import SettingError, TrainingError
-from lossnet.method import Method, Phase, Update
+from lossnet.method import Method, Phase
 from lossnet.parameters import Count, check_value
 from lossnet.proposals.proposal import Proposal
 from lossnet.spaces import Space
@@ -35,6 +36,7 @@ class Callback:
         """After the last phase, or when training stops on an error."""
 
 
+@dataclass(eq=False)
 class Trainer:
     """Runs a method's phases on batches of a source.
 
@@ -60,47 +62,41 @@ class Trainer:
         callbacks: called after every batch and epoch.
     """
 
-    def __init__(
-        self,
-        method: Method,
-        nets: Mapping[str, nn.Module],
-        space: Space,
-        data: Source,
-        *,
-        score: Callable[[Proposal], float] | None = None,
-        validation: Source | None = None,
-        unlabelled: Source | None = None,
-        batch_size: int = 32,
-        max_epochs: int = 100,
-        patience: int = 10,
-        seed: int = 0,
-        callbacks: Iterable[Callback] = (),
-    ) -> None:
-        counts = {"batch_size": batch_size, "max_epochs": max_epochs, "patience": patience}
-        for name, value in counts.items():
-            check_value(name, Count, value)
-        if missing := method.nets - set(nets):
-            raise SettingError(f"method {method.name!r} needs a net named {sorted(missing)[0]!r}")
-        for phase in method.phases:
-            if phase.monitor == "loss" and score is not None and validation is None:
+    method: Method
+    nets: Mapping[str, nn.Module]
+    space: Space
+    data: Source
+    _: KW_ONLY
+    score: Callable[[Proposal], float] | None = None
+    validation: Source | None = None
+    unlabelled: Source | None = None
+    batch_size: Count = 32
+    max_epochs: Count = 100
+    patience: Count = 10
+    seed: int = 0
+    callbacks: Iterable[Callback] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "max_epochs", "patience"):
+            check_value(name, Count, getattr(self, name))
+        if missing := sorted(self.method.nets - set(self.nets)):
+            raise SettingError(f"method {self.method.name!r} needs a net named {missing[0]!r}")
+        known = (self.data, self.validation, self.unlabelled)
+        self.sources = dict(zip(("train", "validation", "unlabelled"), known, strict=True))
+        for phase in self.method.phases:
+            if phase.monitor == "loss" and self.score is not None and self.validation is None:
                 raise SettingError(
                     f"phase {phase.name!r} monitors its loss: it needs validation rows"
                 )
-        self.sources = {"train": data, "validation": validation, "unlabelled": unlabelled}
-        for phase in method.phases:
             for rows in (phase.rows, "unlabelled" if phase.uses_unlabelled else phase.rows):
                 if self.sources[rows] is None:
                     raise SettingError(
                         f"phase {phase.name!r} trains on {rows} rows, and none are given"
                     )
-        self.method, self.nets, self.space = method, nets, space
-        self.score, self.validation = score, validation
-        self.batch_size, self.max_epochs, self.patience = batch_size, max_epochs, patience
-        self.seed = seed
-        self.callbacks = list(callbacks)
-        self.device = device_of(nets.values())
-        self.generator = generator_on(self.device, stream_seed(seed, "proposals"))
-        self.streams = Streams(seed, nets, self.device)
+        self.callbacks = list(self.callbacks)
+        self.device = device_of(self.nets.values())
+        self.generator = generator_on(self.device, stream_seed(self.seed, "proposals"))
+        self.streams = Streams(self.seed, self.nets, self.device)
         self.history: list[dict[str, Any]] = []
         self.phase_index = 0
         self._start_phase()
@@ -111,7 +107,7 @@ class Trainer:
         return self.method.phases[self.phase_index]
 
     @property
-    def data(self) -> Source:
+    def _source(self) -> Source:
         """The rows this phase trains on."""
         source = self.sources[self.phase.rows]
         assert source is not None
@@ -119,7 +115,7 @@ class Trainer:
 
     def run(self) -> list[dict[str, Any]]:
         """Run every phase from where training stands; return the history, one row per epoch."""
-        first = self.data.batch(slice(self.batch_size))
+        first = self._source.batch(slice(self.batch_size))
         # Softplus energies produce denormal numbers, several times slower than others.
         with suitable_threads(self.nets.values(), first), flush_denormals():
             try:
@@ -174,8 +170,7 @@ class Trainer:
         self.epoch += 1
         row: dict[str, Any] = {"phase": self.phase.name, "epoch": self.epoch}
         row |= {name: value / len(batches) for name, value in sums.items()}
-        if self.score is not None:
-            row |= self._validate()
+        row |= {} if self.score is None else self._validate(self.score)
         row["seconds"] = time.perf_counter() - began
         self.history.append(row)
         for callback in self.callbacks:
@@ -189,18 +184,18 @@ class Trainer:
     @property
     def batches_per_epoch(self) -> int:
         """About how many batches an epoch of this phase has."""
-        rows = len(self.data), len(self._unlabelled or ())
+        rows = len(self._source), len(self._unlabelled or ())
         return math.ceil(max(rows) / self.batch_size)
 
     def _batches(self) -> list[tuple[Tensor, Tensor | None]]:
         """The rows of an epoch's batches, and the unlabelled rows that come with each."""
-        own = list(self.data.shuffled(self.batch_size, self.order))
+        own = list(self._source.shuffled(self.batch_size, self.order))
         if self._unlabelled is None:
             return [(rows, None) for rows in own]
         others = list(self._unlabelled.shuffled(self.batch_size, self.order_unlabelled))
         longest = max(len(own), len(others))
         while len(own) < longest:
-            own += self.data.shuffled(self.batch_size, self.order)
+            own += self._source.shuffled(self.batch_size, self.order)
         while len(others) < longest:
             others += self._unlabelled.shuffled(self.batch_size, self.order_unlabelled)
         return list(zip(own[:longest], others[:longest], strict=True))
@@ -210,7 +205,7 @@ class Trainer:
         others = self._unlabelled
         context = Context(
             self.nets,
-            self.data.batch(rows),
+            self._source.batch(rows),
             self.space,
             generator=self.generator,
             training=self.phase.trained,
@@ -243,13 +238,15 @@ class Trainer:
                     "learning rate, or set a gradient clip. The last good checkpoint is kept"
                 )
 
-    def _validate(self) -> dict[str, float]:
-        assert self.score is not None
+    def _validate(self, score: Callable[[Proposal], float]) -> dict[str, float]:
         if self.phase.monitor == "loss":
-            loss = self._validation_loss(self.phase.updates[0])
+            assert self.validation is not None
+            rows = self.nets, self.space, self.validation
+            losses = over_batches(self.phase.updates[0].objective, *rows, seed=self.seed)
+            loss = float(losses.mean())
             row, value = {"validation_loss": loss}, -loss
         else:
-            value = self.score(self.phase.predict)
+            value = score(self.phase.predict)
             row = {"metric": value}
         if math.isnan(value):
             raise TrainingError(
@@ -275,11 +272,6 @@ class Trainer:
             plateau = update.optimiser.plateau
             if plateau and self.epochs_since_best % plateau == 0:
                 optimiser.lr *= 0.5
-
-    def _validation_loss(self, update: Update) -> float:
-        assert self.validation is not None
-        rows = self.nets, self.space, self.validation
-        return float(over_batches(update.objective, *rows, seed=self.seed).mean())
 
     def _restore_best(self) -> None:
         for name, weights in self.best_weights.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lossnet.context import Context
@@ -17,22 +18,23 @@ from lossnet.spaces.sparse import dense
 from lossnet.training.source import Source
 from lossnet.training.threads import suitable_threads
 
+Nets = Mapping[str, nn.Module]
+Output = Callable[[Context], Tensor]
+
 
 def predict(
     proposal: Proposal,
-    nets: Mapping[str, nn.Module],
+    nets: Nets,
     space: Space,
     source: Source,
-    *,
     batch_size: int = 512,
     seed: int = 0,
 ) -> Tensor:
     """Relaxed outputs ``(n, *S)``; of several candidates the one of lowest energy."""
-    output = best_output(proposal, nets)
-    return over_batches(output, nets, space, source, batch_size=batch_size, seed=seed)
+    return over_batches(best_output(proposal, nets), nets, space, source, batch_size, seed)
 
 
-def best_output(proposal: Proposal, nets: Mapping[str, nn.Module]) -> Callable[[Context], Tensor]:
+def best_output(proposal: Proposal, nets: Nets) -> Output:
     """The function that gives a batch's relaxed outputs ``(B, *S)``."""
     energy: str = getattr(proposal, "energy", "energy")
 
@@ -57,22 +59,12 @@ def _lowest(context: Context, y: Tensor, energy: str) -> Tensor:
     return y[best, torch.arange(y.shape[1], device=y.device)]
 
 
-def predict_path(
-    descent: GBI,
-    nets: Mapping[str, nn.Module],
-    space: Space,
-    source: Source,
-    *,
-    batch_size: int = 512,
-    seed: int = 0,
-) -> Tensor:
+def predict_path(descent: GBI, nets: Nets, space: Space, source: Source) -> Tensor:
     """What :func:`predict` gives after 0, 1, ... steps of a descent, ``(steps + 1, n, *S)``."""
-    path = path_output(descent)
-    y = over_batches(path, nets, space, source, batch_size=batch_size, seed=seed)
-    return y.transpose(0, 1)
+    return over_batches(path_output(descent), nets, space, source).transpose(0, 1)
 
 
-def path_output(descent: GBI) -> Callable[[Context], Tensor]:
+def path_output(descent: GBI) -> Output:
     """The function that gives a batch's outputs after each step, ``(B, steps + 1, *S)``."""
 
     def path(context: Context) -> Tensor:
@@ -85,19 +77,13 @@ def path_output(descent: GBI) -> Callable[[Context], Tensor]:
 
 
 def over_batches(
-    function: Callable[[Context], Tensor],
-    nets: Mapping[str, nn.Module],
-    space: Space,
-    source: Source,
-    *,
-    batch_size: int = 512,
-    seed: int = 0,
+    output: Output, nets: Nets, space: Space, source: Source, batch_size: int = 512, seed: int = 0
 ) -> Tensor:
-    """``function`` of all rows, with frozen nets, joined along the first axis in their order.
+    """``output`` of all rows, with frozen nets, joined along the first axis in their order.
 
     Sentences of one batch may be longer than those of another; the shorter are padded with zeros.
     """
-    found = list(each_batch(function, nets, space, source, batch_size=batch_size, seed=seed))
+    found = list(each_batch(output, nets, space, source, batch_size, seed))
     pieces = [piece for _, piece in found]
     joined = pieces[0] if len(pieces) == 1 else torch.cat(_same_length(pieces))
     moved = [rows for rows, _ in found if isinstance(rows, Tensor)]
@@ -105,15 +91,9 @@ def over_batches(
 
 
 def each_batch(
-    function: Callable[[Context], Tensor],
-    nets: Mapping[str, nn.Module],
-    space: Space,
-    source: Source,
-    *,
-    batch_size: int = 512,
-    seed: int = 0,
+    output: Output, nets: Nets, space: Space, source: Source, batch_size: int = 512, seed: int = 0
 ) -> Iterator[tuple[Tensor | slice, Tensor]]:
-    """The rows of every batch and ``function`` of it, with frozen nets."""
+    """The rows of every batch and ``output`` of it, with frozen nets."""
     device = device_of(nets.values())
     with torch.no_grad():
         for rows in source.in_order(batch_size):
@@ -122,17 +102,16 @@ def each_batch(
             batch = source.batch(rows)
             context = Context(nets, batch, space, generator=generator, shared_noise=True)
             with suitable_threads(nets.values(), batch):
-                found = function(context)
+                found = output(context)
             yield rows, found
 
 
 def _same_length(pieces: list[Tensor]) -> list[Tensor]:
-    lengths = {piece.shape[1] for piece in pieces if piece.dim() > 1}
-    if len(lengths) < 2:
-        return pieces
-    longest = max(lengths)
-    padded = []
-    for piece in pieces:
-        more = piece.new_zeros((len(piece), longest - piece.shape[1], *piece.shape[2:]))
-        padded.append(torch.cat([piece, more], 1))
-    return padded
+    longest = max((piece.shape[1] for piece in pieces if piece.dim() > 1), default=0)
+
+    def padded(piece: Tensor) -> Tensor:
+        short = longest - piece.shape[1] if piece.dim() > 1 else 0
+        more = [0, 0] * (piece.dim() - 2) + [0, short]
+        return F.pad(piece, more) if short else piece
+
+    return [padded(piece) for piece in pieces]
