@@ -252,10 +252,7 @@ def test_partly_frozen_energies_keep_what_is_frozen() -> None:
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in [*DYNAMIC, "cross-entropy"]])
 def test_methods_that_need_more_are_refused(name) -> None:
-    message = (
-        rf"LearnedLoss has only \(x, logits, y\), and '{name}' needs more: use "
-        "an estimator, or a Method with its Trainer. .*frozen=True"
-    )
+    message = rf"'{name}' needs more than \(x, logits, y\): use an estimator, .*frozen=True"
     with pytest.raises(SettingError, match=message):
         LearnedLoss(make_energy(), name)
 

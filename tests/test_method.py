@@ -58,17 +58,16 @@ def phase(*updates: Update, **options) -> Phase:
 REFUSED = {
     "NCE without log q": (
         lambda: energy(NCE(), NetOutput()),
-        "NCE needs log q of its candidates and NetOutput has none; take Samples, or a contrast "
-        "without log q such as Ranking",
+        r"NCE needs log q and NetOutput has none; take Samples, or Ranking\(\)",
     ),
     "NCE on a mixture": (
         lambda: energy(NCE(), Combined((Samples(2), Samples(3)))),
-        "NCE needs log q of its candidates and Combined has none",
+        "NCE needs log q and Combined has none",
     ),
     "NCE on perturbed logits": (lambda: energy(NCE(), Perturbed(3)), "Perturbed has none"),
     "samples, unrolled": (
         lambda: energy(Ranking(), Samples(3), gradient=Unrolled()),
-        "needs a path from the candidates to their net and Samples has none; take NetOutput, "
+        "needs a path to the candidates' net and Samples has none; take NetOutput, "
         "Perturbed, RelaxedSamples or GBI without Adam, or gradient=Direct()",
     ),
     "Adam, unrolled": (
@@ -84,12 +83,11 @@ REFUSED = {
     ),
     "a contrast of another net": (
         lambda: Update("task", Compare(Margin(), NetOutput())),
-        "an update of 'task' compares energies of 'energy', so nothing it trains enters the "
-        "loss; train 'energy' instead",
+        "an update of 'task' compares energies of 'energy'; train 'energy' instead",
     ),
     "a contrast of another net, unrolled through a third": (
         lambda: Update("task", Compare(Margin(), NetOutput("noise")), gradient=Unrolled()),
-        "nothing it trains enters the loss",
+        "an update of 'task' compares energies of 'energy'; train 'energy' instead",
     ),
     "a judged prediction of another net": (
         lambda: Update("energy", XENT),
@@ -98,7 +96,7 @@ REFUSED = {
     ),
     "a judged prediction that never runs the net": (
         lambda: Update("critic", XENT, gradient=Unrolled()),
-        "an update of 'critic' judges a prediction that does not run it; train one of: task",
+        "an update of 'critic' judges a prediction that does not run it; train 'task' instead",
     ),
     "weights all zero": (
         lambda: Update("task", Judge((Weighted(0.0, EnergyTerm()), Weighted(0, CrossEntropy())))),
@@ -152,27 +150,25 @@ REFUSED = {
     ),
     "samples, implicitly": (
         lambda: energy(Ranking(), Samples(3), gradient=Implicit(FOLLOW)),
-        "needs a path from the candidates to their net and Samples has none; take NetOutput, "
+        "needs a path to the candidates' net and Samples has none; take NetOutput, "
         "Perturbed, RelaxedSamples or GBI without Adam, or gradient=Direct()",
     ),
     "implicitly, candidates of no net": (
         lambda: energy(proposal=GBI(2, adam=False), gradient=Implicit(FOLLOW)),
-        "asks how the candidates change with 'task', and none comes from it; propose from that "
-        "net, or take gradient=Direct()",
+        "no candidate comes from 'task'; propose from it, or take gradient=Direct()",
     ),
     "an inner objective without the energy": (
         lambda: build("implicit-ssvm", {"energy_weight": 0.0}),
-        "the inner objective does not depend on energy, so the implicit part is always zero; "
+        "the inner objective does not depend on energy; "
         "give its energy term a weight, or take gradient=Direct()",
     ),
     "Gauss-Newton of nothing": (
         lambda: build("implicit-ssvm", {"xent_weight": 0.0}),
-        "no term of the inner objective is convex in the logits, so it has no Gauss-Newton "
-        "matrix; give cross-entropy a weight, or take curvature='hessian'",
+        "no inner term is convex; give cross-entropy a weight, or take curvature='hessian'",
     ),
     "Gauss-Newton without damping": (
         lambda: build("implicit-nce", {"gradient": {"damping": 0.0}}),
-        "gradient: damping must be above 0 with .*, got 0: the matrix .* is singular",
+        "gradient: damping must be above 0 with .*, a singular matrix, got 0",
     ),
     "negative damping": (
         lambda: build("implicit-dvn", {"gradient": {"damping": -1.0, "curvature": "hessian"}}),
@@ -228,7 +224,7 @@ REFUSED = {
     "unlabelled rows and cross-entropy": (
         lambda: phase(rows="unlabelled", name="tune"),
         "phase 'tune' trains 'task' on unlabelled rows, and its objective needs the truth; take "
-        "rows='train', or an objective without cross-entropy, costs or contrasts",
+        "rows='train', or terms without the truth",
     ),
     "unlabelled rows and a contrast": (
         lambda: phase(energy(), rows="unlabelled"),
@@ -407,14 +403,14 @@ def test_targets_are_asked_for() -> None:
 def test_copies_and_derived_nets_are_checked() -> None:
     xent = Judge((Weighted(1.0, CrossEntropy()),))
     task = Update("task", xent)
-    with pytest.raises(SettingError, match="copies 'nowhere', which method 'm' does not have"):
+    with pytest.raises(SettingError, match="net to copy in 'train': 'nowhere'"):
         Method("m", (Phase((task,), copies={"task": "nowhere"}),))
-    with pytest.raises(SettingError, match="never runs 'bogus', so it would not learn"):
+    with pytest.raises(SettingError, match="never runs 'bogus'; leave that net out"):
         Update(("task", "bogus"), xent)
     with pytest.raises(SettingError, match="must be one net, or different ones"):
         Update(("task", "task"), xent)
     ring = {"a": Derivation(Stacked, "b"), "b": Derivation(Stacked, "a")}
-    with pytest.raises(SettingError, match="which is itself derived"):
+    with pytest.raises(SettingError, match="itself derived"):
         Method("m", (Phase((task,)),), derived=ring)
 
 

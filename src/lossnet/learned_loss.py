@@ -137,10 +137,8 @@ class LearnedLoss(nn.Module):
         ``eval()`` or without gradients it is computed without dropout and moves no random state.
         """
         if self._update is None:
-            raise SettingError(
-                f"energy_loss needs a loss-net that is trained, and {self.method.name!r} with "
-                f"frozen={self.frozen} trains none; leave the call out"
-            )
+            what = f"{self.method.name!r} with frozen={self.frozen}"
+            raise SettingError(f"energy_loss needs a trained loss-net, and {what} trains none")
         keep_graph = self._update.gradient.keeps_graph
         with self._computing(logits):
             context = self._context(x, logits.detach(), y, mask)

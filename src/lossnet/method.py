@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lossnet.errors import SettingError
+from lossnet.errors import SettingError, unknown
 from lossnet.gradients.base import GradientRule
 from lossnet.gradients.rules import Direct
 from lossnet.needs import NOTHING, TARGET, UNLABELLED
@@ -71,8 +71,7 @@ class Update:
         self.gradient.check(self.objective, self.trained)
         if idle := set(self.trained) - self.objective.nets:
             raise SettingError(
-                f"the update of {self.name!r} never runs {sorted(idle)[0]!r}, so it would not "
-                "learn; leave it out, or give it a part of the objective"
+                f"the update of {self.name!r} never runs {sorted(idle)[0]!r}; leave that net out"
             )
 
     @property
@@ -121,8 +120,7 @@ class Phase(Checked):
             raise SettingError(f"phase {self.name!r} has no update")
         if self.monitor == "loss" and self.updates[0].objective.needs >= UNLABELLED:
             raise SettingError(
-                f"phase {self.name!r} monitors a loss on unlabelled rows, which validation lacks; "
-                "take monitor='metric'"
+                f"phase {self.name!r} monitors a loss on unlabelled rows; take monitor='metric'"
             )
         if len(self.trained) < sum(len(update.trained) for update in self.updates):
             raise SettingError(f"phase {self.name!r} trains one net in two updates; join them")
@@ -130,8 +128,7 @@ class Phase(Checked):
             if self.rows != "train" and update.objective.needs >= TARGET:
                 raise SettingError(
                     f"phase {self.name!r} trains {update.name!r} on {self.rows} rows, and its "
-                    "objective needs the truth; take rows='train', or an objective without "
-                    "cross-entropy, costs or contrasts"
+                    "objective needs the truth; take rows='train', or terms without the truth"
                 )
 
     @property
@@ -182,16 +179,12 @@ class Method:
         for name, plan in self.derived.items():
             if plan.base in self.derived:
                 raise SettingError(
-                    f"the net {name!r} is derived from {plan.base!r}, which is itself derived; "
-                    "derive both from the same net"
+                    f"the net {name!r} must not be derived from {plan.base!r}, itself derived"
                 )
         for phase in self.phases:
             named = {*phase.copies, *phase.copies.values()}
-            if unknown_nets := named - self.nets:
-                raise SettingError(
-                    f"phase {phase.name!r} copies {sorted(unknown_nets)[0]!r}, which method "
-                    f"{self.name!r} does not have; it has {', '.join(sorted(self.nets))}"
-                )
+            if absent := named - self.nets:
+                raise unknown(f"net to copy in {phase.name!r}:", sorted(absent)[0], self.nets)
             used = frozenset().union(*(update.nets for update in phase.updates))
             if phase.rows != "train" and (stacked := self._with_target(used)):
                 raise SettingError(

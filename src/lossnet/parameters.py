@@ -114,8 +114,7 @@ def _convert_part(name: str, hint: Any, current: Any, value: Any) -> Any:
         if isinstance(value, tuple(kinds.values())) or _takes_own(hint, value):
             return value
         raise SettingError(
-            f"{name} must be a part ({', '.join(kinds)}) or a mapping of its parameters, got "
-            f"{value!r}"
+            f"{name} must be a part ({', '.join(kinds)}) or a mapping of parameters, got {value!r}"
         )
     kind = value.get("kind", kind_of(type(current)))
     if not isinstance(kind, str) or kind not in kinds:

@@ -62,7 +62,7 @@ def test_errors_of_least_squares() -> None:
         LeastSquares((1.0, -0.5))
     with pytest.raises(SettingError, match="weights must be at least 0"):
         LeastSquares((math.nan,))
-    with pytest.raises(SettingError, match="one value per candidate, got 3 for 4 candidates"):
+    with pytest.raises(SettingError, match="one per candidate, got 3 for 4"):
         LeastSquares((1.0, 1.0, 1.0))(compared())
     with pytest.raises(TypeError, match="LeastSquares needs costs"):
         LeastSquares()(replace(compared(), cost=None))

@@ -82,7 +82,7 @@ def test_an_output_chooses_among_the_scores_of_a_map(outputs) -> None:
 
 def test_a_critic_takes_its_own_size_alone() -> None:
     energy = ConvolutionalCritic(1, 1, size=(8, 8), width=2, hidden=(3,))
-    with pytest.raises(DataError, match="images must be 8 x 8, got 9 x 8"):
+    with pytest.raises(DataError, match=r"images must be \(8, 8\), got \(9, 8\)"):
         energy.encode(torch.zeros(1, 1, 9, 8))
 
 

@@ -419,7 +419,7 @@ def test_bad_settings_are_named():
                 "curvature": "gauss-newton",
                 "outputs": lambda: (problem.X @ problem.t, *problem.outputs()[1:]),
             },
-            "not computed from the z",
+            "must return the very z",
         ),
     ):
         with pytest.raises(SettingError, match=message):

@@ -155,7 +155,7 @@ def test_numbers_not_finite(solver, value):
     with pytest.raises(SolverError, match=solver_name(solver)):
         solver(Matrix(A * value), split(b))
     b[3] = value
-    with pytest.raises(SolverError, match="right-hand side has norm"):
+    with pytest.raises(SolverError, match="gradient of norm"):
         solver(Matrix(A), split(b))
 
 

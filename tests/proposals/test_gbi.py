@@ -426,7 +426,7 @@ def test_unrolled_and_plain_descent_end_at_the_same_output() -> None:
         ({"step": "projcted"}, "did you mean 'projected'"),
         ({"keep": "bst"}, "did you mean 'best'"),
         ({"contrast": Regression()}, "needs a cost, got cost=None"),
-        ({"contrast": Margin(), "cost": costs.f1}, "Margin compares it with the truth"),
+        ({"contrast": Margin(), "cost": costs.f1}, "by itself, got Margin"),
     ],
 )
 def test_settings_that_cannot_work(settings, message) -> None:

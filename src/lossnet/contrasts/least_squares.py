@@ -37,8 +37,7 @@ class LeastSquares:
             return squares.sum(0)
         if len(self.weights) != len(squares):
             raise SettingError(
-                f"weights must have one value per candidate, got {len(self.weights)} for "
-                f"{len(squares)} candidates"
+                f"weights must be one per candidate, got {len(self.weights)} for {len(squares)}"
             )
         return torch.tensor(self.weights, dtype=squares.dtype, device=squares.device) @ squares
 

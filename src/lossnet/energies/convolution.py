@@ -64,10 +64,8 @@ class ConvolutionalCritic(Energy):
     def encode(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """The image's part of the first convolution, ``(B, width, H, W)``."""
         if tuple(x.shape[2:]) != self.size:
-            height, width = x.shape[2:]
             raise DataError(
-                f"images must be {self.size[0]} x {self.size[1]}, got {height} x {width}; crop "
-                "them, or take ScoreMap, which works on any size"
+                f"images must be {self.size}, got {(*x.shape[2:],)}; crop them, or take ScoreMap"
             )
         return self.features.first(x)
 

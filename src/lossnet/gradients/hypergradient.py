@@ -95,8 +95,7 @@ def hypergradient(
     check_value("product", Product, product)
     if curvature == "gauss-newton" and outputs is None:
         raise SettingError(
-            "curvature='gauss-newton' needs outputs, a function that returns the net's outputs and "
-            "the losses computed from them, got None"
+            "curvature='gauss-newton' needs outputs, a function of the outputs and losses, got None"
         )
     both = _gradient(primary, [*outer, *inner])
     explicit, b = both[: len(outer)], both[len(outer) :]
@@ -215,10 +214,7 @@ def _slope(loss: Tensor, z: Sequence[Tensor]) -> Vector:
     """∂loss/∂z, to be differentiated again."""
     slopes = torch.autograd.grad(loss, z, retain_graph=True, create_graph=True, allow_unused=True)
     if all(slope is None for slope in slopes):
-        raise SettingError(
-            "a loss is not computed from the z that outputs() returns; return the very tensor the "
-            "losses are computed from"
-        )
+        raise SettingError("outputs() must return the very z that its losses are computed from")
     return tuple(
         torch.zeros_like(one) if slope is None else slope
         for slope, one in zip(slopes, z, strict=True)

@@ -54,13 +54,11 @@ class Implicit(Checked, GradientRule):
         super().__post_init__()
         if self.curvature == "gauss-newton" and self.damping == 0:
             raise SettingError(
-                "damping must be above 0 with curvature='gauss-newton', got 0: the matrix of a net "
-                "with more parameters than outputs in a batch is singular"
+                "damping must be above 0 with curvature='gauss-newton', a singular matrix, got 0"
             )
         if self.curvature == "gauss-newton" and self.inner and self.inner.convex_part is None:
             raise SettingError(
-                "no term of the inner objective is convex in the logits, so it has no Gauss-Newton "
-                "matrix; give cross-entropy a weight, or take curvature='hessian'"
+                "no inner term is convex; give cross-entropy a weight, or take curvature='hessian'"
             )
 
     @property
@@ -73,21 +71,18 @@ class Implicit(Checked, GradientRule):
 
     def check(self, objective: Objective, trains: Sequence[str]) -> None:
         if self.inner is None:
-            raise SettingError(
-                f"inner must be the objective that {self.net!r} is trained on, got None"
-            )
+            raise SettingError(f"inner must be the objective that trains {self.net!r}, got None")
         # The loss counts the inner net's answer, so a part of it may depend on that net alone.
         objective.check(keep_graph=True, trains=(*trains, self.net))
         self.inner.check(keep_graph=False, trains=(self.net,))
         if self.net not in objective.nets:
             raise SettingError(
-                f"the implicit gradient asks how the candidates change with {self.net!r}, and "
-                "none comes from it; propose from that net, or take gradient=Direct()"
+                f"no candidate comes from {self.net!r}; propose from it, or take gradient=Direct()"
             )
         if not set(trains) & self.inner.nets:
             raise SettingError(
-                f"the inner objective does not depend on {' or '.join(trains)}, so the implicit "
-                "part is always zero; give its energy term a weight, or take gradient=Direct()"
+                f"the inner objective does not depend on {' or '.join(trains)}; give its energy "
+                "term a weight, or take gradient=Direct()"
             )
 
     def __call__(

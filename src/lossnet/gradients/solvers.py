@@ -25,6 +25,7 @@ Matvec = Callable[[Vector], Vector]
 _SLACK = 1e-3
 #: Residuals of conjugate gradients may rise on the way down; beyond this they do not come back.
 _DIVERGED = 1e3
+_REMEDY = "raise damping, or take curvature='gauss-newton'"
 
 
 class SolverError(TrainingError):
@@ -85,8 +86,7 @@ class Neumann(Checked):
         if not residual <= 1.0 + _SLACK:
             raise SolverError(
                 f"Neumann: after {self.terms} terms with scale {scale:.3g} the residual is "
-                f"{residual:.3g} times the right-hand side, so the series diverges; lower scale "
-                "or set it to None, raise damping, or take curvature='gauss-newton'"
+                f"{residual:.3g}, so the series diverges; lower scale or set it to None, {_REMEDY}"
             )
         return Solution(x, residual)
 
@@ -96,10 +96,7 @@ class Neumann(Checked):
         along, stretched = dot(left, product), dot(product, product)
         # Rounding may leave a tiny negative number where the residual is all but zero.
         if not math.isfinite(stretched) or not along >= -_SLACK * stretched:
-            raise SolverError(
-                f"Neumann: a residual r has r'A r = {along:.3g}, so the matrix is not positive "
-                "definite; raise damping, or take curvature='gauss-newton'"
-            )
+            raise SolverError(f"Neumann: r'A r is {along:.3g}, not positive; {_REMEDY}")
         return max(along, 0.0) / stretched if stretched else 0.0
 
 
@@ -132,7 +129,12 @@ class ConjugateGradient(Checked):
         square = size * size
         for step in range(1, self.steps + 1):
             product = matvec(direction)
-            length = square / _positive(dot(direction, product), step)
+            bend = dot(direction, product)
+            if not 0.0 < bend < math.inf:
+                raise SolverError(
+                    f"conjugate gradients: p'A p is {bend:.3g} at step {step}, below 0; {_REMEDY}"
+                )
+            length = square / bend
             torch._foreach_add_(x, direction, alpha=length)
             torch._foreach_add_(rest, product, alpha=-length)
             before, square = square, dot(rest, rest)
@@ -140,7 +142,12 @@ class ConjugateGradient(Checked):
                 break
             torch._foreach_mul_(direction, square / before)
             torch._foreach_add_(direction, rest)
-        return Solution(x, _bounded(math.sqrt(square) / size, step))
+        residual = math.sqrt(square) / size
+        if not residual <= _DIVERGED:
+            raise SolverError(
+                f"conjugate gradients: after {step} steps the residual is {residual:.3g}; {_REMEDY}"
+            )
+        return Solution(x, residual)
 
 
 def dot(a: Vector, b: Vector) -> float:
@@ -162,25 +169,6 @@ def _size_of_right_side(solver: str, b: Vector) -> float:
     size = norm(b)
     if not math.isfinite(size):
         raise SolverError(
-            f"{solver}: the right-hand side has norm {size} before any product; the gradient of "
-            "the primary loss is not finite, so lower the learning rate or clip the gradient"
+            f"{solver}: the primary loss has a gradient of norm {size}; lower the learning rate"
         )
     return size
-
-
-def _positive(curvature: float, step: int) -> float:
-    if not 0.0 < curvature < math.inf:
-        raise SolverError(
-            f"conjugate gradients: p'A p is {curvature:.3g} at step {step}, and only a positive "
-            "definite matrix can be solved; raise damping, or take curvature='gauss-newton'"
-        )
-    return curvature
-
-
-def _bounded(residual: float, step: int) -> float:
-    if not residual <= _DIVERGED:
-        raise SolverError(
-            f"conjugate gradients: after {step} steps the residual is {residual:.3g} times the "
-            "right-hand side; raise damping, or take curvature='gauss-newton'"
-        )
-    return residual

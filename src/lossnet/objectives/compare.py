@@ -13,7 +13,7 @@ from lossnet.contrasts.contrast import Compared, Contrast
 from lossnet.costs import ByReward, Cost, f1
 from lossnet.errors import SettingError
 from lossnet.needs import LOCAL, NOTHING, REWARD, TARGET, needs_of
-from lossnet.objectives.objective import Objective, check_path, names
+from lossnet.objectives.objective import Objective, check_path, wrong_net
 from lossnet.parameters import Checked
 from lossnet.proposals.proposal import Candidates, Proposal
 from lossnet.spaces import mean_positions, sparse
@@ -64,15 +64,11 @@ class Compare(Checked, Objective):
         proposal, contrast = type(self.proposal).__name__, type(self.contrast).__name__
         if "log_q" in self.contrast.requires - self.proposal.provides:
             raise SettingError(
-                f"{contrast} needs log q of its candidates and {proposal} has none; "
-                "take Samples, or a contrast without log q such as Ranking"
+                f"{contrast} needs log q and {proposal} has none; take Samples, or Ranking()"
             )
         if self.local and ("log_q" in self.contrast.requires or self.needs >= REWARD):
             what = "log q" if "log_q" in self.contrast.requires else "a reward"
-            raise SettingError(
-                f"{what} is that of a complete output, and local=True compares positions; take "
-                "local=False"
-            )
+            raise SettingError(f"{what} is that of a complete output; take local=False")
         keep_graph = keep_graph and self.path != "none"
         if keep_graph:
             check_path(self.proposal, "gradient=Direct()")
@@ -82,10 +78,7 @@ class Compare(Checked, Objective):
                 "not count; give the cost a weight (margin, scale), or take path='all'"
             )
         if self.energy not in trains and not (keep_graph and self.proposal.nets & set(trains)):
-            raise SettingError(
-                f"an update of {names(trains)} compares energies of {self.energy!r}, so nothing "
-                f"it trains enters the loss; train {self.energy!r} instead"
-            )
+            raise wrong_net(trains, f"compares energies of {self.energy!r}", self.energy)
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
         drawn = self.drawn(context, keep_graph)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.errors import SettingError
-from lossnet.objectives.objective import Objective, check_path, names
+from lossnet.objectives.objective import Objective, check_path, names, wrong_net
 from lossnet.proposals.net import NetOutput
 from lossnet.proposals.proposal import Proposal
 from lossnet.terms import Weighted
@@ -59,10 +59,7 @@ class Judge(Objective):
         if keep_graph:
             check_path(self.prediction, "judge a NetOutput")
         if keep_graph and not self.nets & set(trains):
-            raise SettingError(
-                f"an update of {names(trains)} judges a prediction that does not run it; train "
-                f"one of: {', '.join(sorted(self.nets))}"
-            )
+            raise wrong_net(trains, "judges a prediction that does not run it", *sorted(self.nets))
         direct = isinstance(self.prediction, NetOutput) and self.prediction.net in trains
         if not direct and not keep_graph:
             raise SettingError(

@@ -10,7 +10,7 @@ from torch import Tensor
 from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.needs import EXACT, TARGET, RunsEnergy
-from lossnet.objectives.objective import Objective, names
+from lossnet.objectives.objective import Objective, wrong_net
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,13 @@ class Likelihood(RunsEnergy, Objective):
 
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         if self.energy not in trains:
-            raise SettingError(
-                f"an update of {names(trains)} minimises the likelihood of {self.energy!r}; train "
-                f"{self.energy!r} instead"
-            )
+            raise wrong_net(trains, f"minimises the likelihood of {self.energy!r}", self.energy)
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
         energy = context.nets[self.energy]
         if not hasattr(energy, "log_partition"):
             raise SettingError(
-                f"the energy is a {type(energy).__name__}, whose partition function is not "
-                "available; take a ChainEnergy, or a method without exact inference"
+                f"the energy must have a log_partition, as ChainEnergy, got {type(energy).__name__}"
             )
         e = context.energy(context.target.unsqueeze(0), self.energy)[0]
         z: Tensor = energy.log_partition(context.encoded(self.energy), context.batch.mask)

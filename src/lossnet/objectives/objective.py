@@ -47,11 +47,17 @@ def names(trains: Sequence[str]) -> str:
     return " and ".join(map(repr, trains))
 
 
+def wrong_net(trains: Sequence[str], what: str, *instead: str) -> SettingError:
+    """The error for an update whose objective does not depend on what it trains."""
+    return SettingError(
+        f"an update of {names(trains)} {what}; train {' or '.join(map(repr, instead))} instead"
+    )
+
+
 def check_path(proposal: Proposal, otherwise: str) -> None:
     """Raise where no gradient flows from a proposal's candidates to the nets they come from."""
     if "path" not in proposal.provides:
         raise SettingError(
-            f"this gradient needs a path from the candidates to their net and "
-            f"{type(proposal).__name__} has none; take NetOutput, Perturbed, RelaxedSamples or GBI "
-            f"without Adam, or {otherwise}"
+            f"this gradient needs a path to the candidates' net and {type(proposal).__name__} has "
+            f"none; take NetOutput, Perturbed, RelaxedSamples or GBI without Adam, or {otherwise}"
         )

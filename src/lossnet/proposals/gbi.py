@@ -65,9 +65,8 @@ class GBI(Checked, Proposal):
             raise SettingError("GBI with a contrast needs a cost, got cost=None")
         if self.contrast is not None and self.contrast.requires - {"cost"}:
             raise SettingError(
-                f"an adversarial GBI judges every output by itself, and "
-                f"{type(self.contrast).__name__} compares it with the truth; take Regression(), "
-                "or leave contrast= out for the output that violates a margin most"
+                f"contrast must judge every output by itself, got {type(self.contrast).__name__}; "
+                "take Regression(), or leave contrast= out for the worst violation of a margin"
             )
 
     @property

@@ -76,8 +76,7 @@ def as_target(space: Space, logits: Tensor, y: Tensor, mask: Tensor | None = Non
     positions = logits.shape[:-1] if space.coupled else logits.shape
     if mask is not None and mask.shape != positions:
         raise DataError(
-            f"mask has shape {tuple(mask.shape)} and must have {tuple(positions)}, a value for "
-            f"each position of logits {tuple(logits.shape)}"
+            f"mask has shape {tuple(mask.shape)} and must have {tuple(positions)}, as the logits"
         )
     if y.shape == logits.shape:
         return y

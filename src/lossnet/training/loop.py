@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from torch import Tensor, nn
@@ -74,7 +74,7 @@ class Trainer:
     max_epochs: Count = 100
     patience: Count = 10
     seed: int = 0
-    callbacks: Iterable[Callback] = ()
+    callbacks: list[Callback] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "max_epochs", "patience"):
@@ -249,10 +249,8 @@ class Trainer:
             value = score(self.phase.predict)
             row = {"metric": value}
         if math.isnan(value):
-            raise TrainingError(
-                f"the validation {self.phase.monitor} became nan (phase {self.phase.name!r}, "
-                f"epoch {self.epoch}), so early stopping cannot go by it"
-            )
+            where = f"(phase {self.phase.name!r}, epoch {self.epoch})"
+            raise TrainingError(f"the validation {self.phase.monitor} became nan {where}")
         # F1 of spans and IoU are 0 until the first hit: among such epochs the last has learnt most,
         # and they are no reason to stop or to lower the learning rate.
         waiting = self.phase.monitor == "metric" and value == self.best == 0.0

@@ -99,8 +99,7 @@ def split_updates(method: Method) -> tuple[Update, Update | None]:
     )
     if not fits:
         raise SettingError(
-            f"LearnedLoss has only (x, logits, y), and {method.name!r} needs more: use "
-            "an estimator, or a Method with its Trainer. It takes cross-entropy, seal-*, and with "
-            "frozen=True a trained loss-net"
+            f"LearnedLoss takes cross-entropy and seal-*, and {method.name!r} needs more than (x, "
+            "logits, y): use an estimator, a Trainer, or frozen=True with a trained loss-net"
         )
     return task[0], others[0] if others else None
