@@ -202,11 +202,11 @@ class Context:
 
         Shared noise of a position does not depend on how many positions follow, nor on padding.
         """
-        options: Any = {"generator": self.generator, "dtype": like.dtype, "device": like.device}
         if not self.shared_noise:
-            return torch.rand((k, *like.shape), **options)
+            return like.new_empty((k, *like.shape)).uniform_(generator=self.generator)
         first, *rest = like.shape[1:]
-        return torch.rand((first, k, 1, *rest), **options).movedim(0, 2)
+        uniform = like.new_empty((first, k, 1, *rest)).uniform_(generator=self.generator)
+        return uniform.movedim(0, 2)
 
     def report(self, name: str, values: Tensor) -> None:
         """Report the mean of ``values``; the history has its mean over an epoch."""

@@ -111,15 +111,8 @@ def _overlap(y: Tensor, target: Tensor, mask: Tensor | None) -> tuple[Tensor, Te
     return both, either
 
 
-COSTS: dict[str, Cost] = {
-    "l1": l1,
-    "hamming": hamming,
-    "token-error": token_error,
-    "f1": f1,
-    "iou": iou,
-    "class-iou": class_iou,
-    "pixel-iou": pixel_iou,
-}
+_COSTS = (l1, hamming, token_error, f1, iou, class_iou, pixel_iou)
+COSTS: dict[str, Cost] = {cost.__name__.replace("_", "-"): cost for cost in _COSTS}
 
 
 def get_cost(cost: str | Cost) -> Cost:

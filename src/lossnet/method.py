@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from lossnet.errors import SettingError, unknown
 from lossnet.gradients.base import GradientRule
@@ -42,6 +42,12 @@ class Optimiser(Checked):
         super().__post_init__()
         if not 0 <= self.beta1 < 1:
             raise SettingError(f"beta1 must be from 0 to below 1, got {self.beta1}")
+
+    @property
+    def for_adamw(self) -> dict[str, Any]:
+        """What torch's AdamW calls them."""
+        betas = (self.beta1, 0.999)
+        return {"lr": self.lr, "betas": betas, "weight_decay": self.weight_decay}
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,7 @@ class LabelEnergy(Energy):
         global_hidden: int = 200,
     ) -> None:
         super().__init__()
-        self.features = FeatureMLP(
-            in_features, hidden, dropout=dropout, input_dropout=input_dropout
-        )
+        self.features = FeatureMLP(in_features, hidden, dropout, input_dropout)
         self.label_embeddings = label_embeddings(labels, self.features.out_features)
         # M is held transposed: row l is what label l adds to M y.
         self.global_weight = nn.Parameter(torch.empty(labels, global_hidden))

@@ -49,7 +49,6 @@ class FeatureMLP(nn.Module):
         self,
         in_features: int,
         hidden: Sequence[int] = (400, 400),
-        *,
         dropout: float = 0.5,
         input_dropout: float = 0.0,
     ) -> None:
@@ -91,9 +90,7 @@ class LabelMLP(Headed):
         input_dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.features = FeatureMLP(
-            in_features, hidden, dropout=dropout, input_dropout=input_dropout
-        )
+        self.features = FeatureMLP(in_features, hidden, dropout, input_dropout)
         self.label_embeddings = label_embeddings(labels, self.features.out_features)
 
     def head(self, h: Tensor) -> Tensor:

@@ -50,12 +50,7 @@ class Perturbed(FromNet):
         elif context.shared_noise:
             noise = torch.special.ndtri(context.uniform(self.k, clean).clamp_min_(1e-9))
         else:
-            noise = torch.randn(
-                (self.k, *clean.shape),
-                generator=context.generator,
-                dtype=clean.dtype,
-                device=clean.device,
-            )
+            noise = clean.new_empty((self.k, *clean.shape)).normal_(generator=context.generator)
         noise[0] = 0.0
         logits = clean + self.std * noise
         return Candidates(context.space.relax(logits), logits=logits)

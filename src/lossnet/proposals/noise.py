@@ -47,9 +47,7 @@ def smooth_noise(
     reach = math.ceil(3 * radius)
     shape = like.movedim(-1, 1).shape if coupled else like.shape
     height, width = shape[-2] + 2 * reach, shape[-1] + 2 * reach
-    noise = torch.randn(
-        (k, *shape[:-2], height, width), generator=generator, dtype=like.dtype, device=like.device
-    )
+    noise = like.new_empty((k, *shape[:-2], height, width)).normal_(generator=generator)
     if reach:
         places = torch.arange(-reach, reach + 1, dtype=like.dtype, device=like.device)
         bell = torch.exp(-0.5 * (places / radius).square())

@@ -155,8 +155,7 @@ class Binary:
         return sparse.bernoulli(logits, k, generator)
 
     def random(self, like: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
-        shape = (k, *like.shape)
-        return torch.rand(shape, generator=generator, dtype=like.dtype, device=like.device)
+        return like.new_empty((k, *like.shape)).uniform_(generator=generator)
 
     def log_prob(self, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
         # log q(y) = <y, logits> - sum softplus(logits): exact, no logarithm of a tiny number.
@@ -218,9 +217,8 @@ class Categorical:
         return F.one_hot(drawn.T, classes).bool().reshape(k, *logits.shape)
 
     def random(self, like: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
-        shape = (k, *like.shape)
-        draws = torch.empty(shape, dtype=like.dtype, device=like.device)
-        draws.exponential_(generator=generator)  # normalised exponentials are uniform
+        # Normalised exponentials are uniform.
+        draws = like.new_empty((k, *like.shape)).exponential_(generator=generator)
         return draws / draws.sum(-1, keepdim=True)
 
     def log_prob(self, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -41,10 +41,7 @@ def bernoulli(logits: Tensor, k: int, generator: torch.Generator | None = None) 
     row = entries // labels
     which = row // batch
     indices = torch.stack([which, row - which * batch, entries - row * labels])
-    ones = torch.ones(len(entries), dtype=logits.dtype, device=logits.device)
-    return torch.sparse_coo_tensor(
-        indices, ones, (k, batch, labels), is_coalesced=True, check_invariants=False
-    )
+    return _ones(indices, (k, batch, labels), logits)
 
 
 def _points(edges: Tensor, total: float, k: int, generator: torch.Generator | None) -> Tensor:
@@ -60,8 +57,7 @@ def _points(edges: Tensor, total: float, k: int, generator: torch.Generator | No
 
 
 def _dense_bernoulli(logits: Tensor, k: int, generator: torch.Generator | None) -> Tensor:
-    shape = (k, *logits.shape)
-    uniform = torch.rand(shape, generator=generator, dtype=logits.dtype, device=logits.device)
+    uniform = logits.new_empty((k, *logits.shape)).uniform_(generator=generator)
     return uniform < torch.sigmoid(logits)
 
 
@@ -78,8 +74,12 @@ def prepend(target: Tensor, y: Tensor) -> Tensor:
     first = torch.stack([torch.zeros_like(row), row, label])
     indices = torch.cat([first, y.indices()], 1)
     indices[0, len(row) :] += 1
-    ones = torch.ones(indices.shape[1], dtype=y.dtype, device=y.device)
-    shape = (y.shape[0] + 1, *y.shape[1:])
+    return _ones(indices, (y.shape[0] + 1, *y.shape[1:]), y)
+
+
+def _ones(indices: Tensor, shape: tuple[int, ...], like: Tensor) -> Tensor:
+    """Sparse candidates that are on at these sorted places."""
+    ones = torch.ones(indices.shape[1], dtype=like.dtype, device=like.device)
     return torch.sparse_coo_tensor(indices, ones, shape, is_coalesced=True, check_invariants=False)
 
 
@@ -117,12 +117,12 @@ def matmul_t(y: Tensor, g: Tensor) -> Tensor:
         return y.to(g.dtype).flatten(0, 1).T @ g
     rows, labels = _pairs(y)
     # Not coalesced: sorting would take longer than the product.
-    transposed = torch.sparse_coo_tensor(
+    places, values, shape = (
         torch.stack([labels, rows]),
         y.values().to(g.dtype),
-        (y.shape[2], g.shape[0]),
-        check_invariants=False,
+        (y.shape[2], len(g)),
     )
+    transposed = torch.sparse_coo_tensor(places, values, shape, check_invariants=False)
     return torch.mm(transposed, g)
 
 

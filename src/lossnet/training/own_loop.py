@@ -28,13 +28,7 @@ def torch_optimizer(
                 f"as functools.partial(torch.optim.SGD, lr=0.1), got {type(built).__name__}"
             )
         return built
-    return torch.optim.AdamW(
-        parameters,
-        lr=settings.lr,
-        betas=(settings.beta1, 0.999),
-        weight_decay=settings.weight_decay,
-        fused=True,
-    )
+    return torch.optim.AdamW(parameters, fused=True, **settings.for_adamw)
 
 
 @contextmanager

@@ -31,12 +31,7 @@ def parameters_of(update: Update, nets: Mapping[str, nn.Module]) -> list[nn.Para
 
 def build_optimiser(parameters: Sequence[Tensor], settings: Optimiser) -> AdamW:
     """AdamW with these settings."""
-    return AdamW(
-        parameters,
-        lr=settings.lr,
-        betas=(settings.beta1, 0.999),
-        weight_decay=settings.weight_decay,
-    )
+    return AdamW(parameters, **settings.for_adamw)
 
 
 def step(
