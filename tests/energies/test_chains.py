@@ -40,6 +40,11 @@ def random_outputs(like: torch.Tensor, k: int) -> torch.Tensor:
     return Categorical().random(like, k, torch.Generator().manual_seed(0))
 
 
+def at_ends(unary: torch.Tensor, mask: torch.Tensor, ends: dict) -> torch.Tensor:
+    """The unary energies with those of the ends, where there are any."""
+    return chains.with_ends(unary, mask, **ends) if ends else unary
+
+
 def every_path(unary: torch.Tensor, pairwise: torch.Tensor, n: int, start=None, stop=None):
     """All paths (N, n) of one sequence's first n tokens, and their energies (N,), by loops."""
     paths = Categorical().enumerate((n, len(pairwise))).long().argmax(-1)
@@ -67,16 +72,18 @@ problems = {
 def test_everything_equals_enumeration(lengths, classes, seed, ended, scale) -> None:
     unary, pairwise, mask, ends = draw(lengths, classes, seed, scale)
     ends = ends if ended else {}
-    log_z = chains.log_partition(unary, pairwise, mask, **ends)
-    p = chains.marginals(unary, pairwise, mask, **ends)
-    tags, least = chains.viterbi(unary, pairwise, mask, **ends)
+    log_z = chains.log_partition(at_ends(unary, mask, ends), pairwise, mask)
+    p = chains.marginals(at_ends(unary, mask, ends), pairwise, mask)
+    tags, least = chains.viterbi(at_ends(unary, mask, ends), pairwise, mask)
     target = one_hot(random_tags(mask.shape, classes, seed), classes)
-    loss = chains.nll(unary, pairwise, target, mask, **ends)
+    loss = chains.nll(at_ends(unary, mask, ends), pairwise, target, mask)
     for b, n in enumerate(lengths):
         paths, e = every_path(unary[b], pairwise, n, **ends)
         padded = F.pad(one_hot(paths, classes), (0, 0, 0, mask.shape[1] - n), value=7.0)
         y = padded.unsqueeze(1).expand(-1, len(lengths), -1, -1)
-        torch.testing.assert_close(chains.energy(unary, pairwise, y, mask, **ends)[:, b], e)
+        torch.testing.assert_close(
+            chains.energy(at_ends(unary, mask, ends), pairwise, y, mask)[:, b], e
+        )
         torch.testing.assert_close(log_z[b], torch.logsumexp(-e, 0))
         share = torch.softmax(-e, 0)
         torch.testing.assert_close(p[b, :n], torch.einsum("k,ktc->tc", share, padded[:, :n]))
@@ -97,8 +104,8 @@ def test_cost_augmented_inference_is_the_enumerated_ssvm(
     ends = ends if ended else {}
     target = one_hot(random_tags(mask.shape, classes, seed), classes)
     augmented = chains.cost_augmented(unary, target, scale, mask)
-    tags, least = chains.viterbi(augmented, pairwise, mask, **ends)
-    truth = chains.energy(unary, pairwise, target.unsqueeze(0), mask, **ends)[0]
+    tags, least = chains.viterbi(at_ends(augmented, mask, ends), pairwise, mask)
+    truth = chains.energy(at_ends(unary, mask, ends), pairwise, target.unsqueeze(0), mask)[0]
     for b, n in enumerate(lengths):
         paths, e = every_path(unary[b], pairwise, n, **ends)
         y, goal = one_hot(paths, classes).unsqueeze(1), target[b : b + 1, :n]
@@ -133,10 +140,10 @@ def test_equals_pytorch_crf(shape) -> None:
     crf.start_transitions.data, crf.end_transitions.data = -ends["start"], -ends["stop"]
     target = random_tags(mask.shape, classes, seed=0)
     torch.testing.assert_close(
-        chains.nll(unary, pairwise, one_hot(target, classes), mask, **ends),
+        chains.nll(at_ends(unary, mask, ends), pairwise, one_hot(target, classes), mask),
         -crf(-unary, target, mask, reduction="none"),
     )
-    tags, _ = chains.viterbi(unary, pairwise, mask, **ends)
+    tags, _ = chains.viterbi(at_ends(unary, mask, ends), pairwise, mask)
     assert [row[:n] for row, n in zip(tags.tolist(), lengths, strict=True)] == crf.decode(
         -unary, mask
     )
@@ -156,11 +163,11 @@ def test_padding_and_batch_composition_change_nothing(scale, junk) -> None:
 
     def everything(unary, y, mask) -> list[torch.Tensor]:
         unary = unary.clone().requires_grad_()
-        tags, least = chains.viterbi(unary, pairwise, mask, **ends)
-        loss = chains.nll(unary, pairwise, y[0], mask, **ends)
+        tags, least = chains.viterbi(at_ends(unary, mask, ends), pairwise, mask)
+        loss = chains.nll(at_ends(unary, mask, ends), pairwise, y[0], mask)
         (slope,) = torch.autograd.grad(loss.sum() + least.sum(), unary)
-        e = chains.energy(unary, pairwise, y, mask, **ends)
-        p = chains.marginals(unary, pairwise, mask, **ends)
+        e = chains.energy(at_ends(unary, mask, ends), pairwise, y, mask)
+        p = chains.marginals(at_ends(unary, mask, ends), pairwise, mask)
         return [value.detach() for value in (tags, least, loss, e.T, p, slope)]
 
     together = everything(unary, y, mask)
@@ -189,13 +196,13 @@ def test_first_and_second_gradients(forbidden, lengths) -> None:
         return lambda u, p, start, stop: function(u, p, start=start, stop=stop)
 
     def loss(u, p, **ends):
-        return chains.nll(u, p, target, mask, **ends)
+        return chains.nll(at_ends(u, mask, ends), p, target, mask)
 
     def marginals(u, p, **ends):
-        return chains.marginals(u, p, mask, **ends)
+        return chains.marginals(at_ends(u, mask, ends), p, mask)
 
     def least(u, p, **ends):
-        return chains.viterbi(u, p, mask, **ends)[1]
+        return chains.viterbi(at_ends(u, mask, ends), p, mask)[1]
 
     assert torch.autograd.gradcheck(of(loss), inputs)
     assert torch.autograd.gradgradcheck(of(loss), inputs)
@@ -213,7 +220,7 @@ def test_energy_is_linear_in_each_token_and_takes_bool() -> None:
         other[:, :, t] = second[:, :, t]
         mixed = 0.3 * first + 0.7 * other
         e, e_other, e_mixed = chains.energy(
-            unary, pairwise, torch.cat([first, other, mixed]), mask, **ends
+            at_ends(unary, mask, ends), pairwise, torch.cat([first, other, mixed]), mask
         )
         torch.testing.assert_close(e_mixed, 0.3 * e + 0.7 * e_other)
     y = Categorical().decode(first)

@@ -1,13 +1,13 @@
 """Exact algorithms on a linear chain: energy, partition, marginals, best path.
 
-    E(y) = <start, y_1> + Σ_t <U_t, y_t> + Σ_{t≥2} y_{t-1}' P y_t + <stop, y_n>
+    E(y) = Σ_t <U_t, y_t> + Σ_{t≥2} y_{t-1}' P y_t
 
-over a sequence's n tokens (paper 003, Eq. 7, without start and stop there). Shapes: ``B`` batch,
-``T`` tokens, ``C`` tags, ``K`` candidates per example. ``unary`` U is ``(B, T, C)``, ``pairwise``
-P is ``(C, C)`` [from, to], ``start`` and ``stop`` are ``(C,)`` or absent: finite energies, a
-forbidden transition being a large one (1e4). ``mask`` is ``(B, T)`` bool, true where a token
-counts, padding on the right; an empty sequence is an error. What lies under padding changes
-nothing. Results are differentiable.
+over a sequence's n tokens (paper 003, Eq. 7). Shapes: ``B`` batch, ``T`` tokens, ``C`` tags, ``K``
+candidates per example. ``unary`` U is ``(B, T, C)``, ``pairwise`` P is ``(C, C)`` [from, to]:
+finite energies, a forbidden transition being a large one (1e4). :func:`with_ends` adds energies of
+the first and the last tag to U. ``mask`` is ``(B, T)`` bool, true where a token counts, padding on
+the right; an empty sequence is an error. What lies under padding changes nothing. Results are
+differentiable.
 """
 
 from __future__ import annotations
@@ -25,27 +25,17 @@ from lossnet.spaces import sparse
 Maybe: TypeAlias = Tensor | None
 
 
-def energy(
-    unary: Tensor,
-    pairwise: Tensor,
-    y: Tensor,
-    mask: Maybe = None,
-    *,
-    start: Maybe = None,
-    stop: Maybe = None,
-) -> Tensor:
+def energy(unary: Tensor, pairwise: Tensor, y: Tensor, mask: Maybe = None) -> Tensor:
     """E(y) of relaxed or one-hot candidates ``y`` ``(K, B, T, C)``, ``(K, B)``; multi-linear."""
-    unary, mask = _complete(unary, mask, start, stop)
+    unary, mask = _complete(unary, mask)
     y = sparse.dense(y, unary.dtype).masked_fill(~mask.unsqueeze(-1), 0.0)
     pairs = (y[:, :, :-1] @ pairwise) * y[:, :, 1:]
     return (y * unary).sum((2, 3)) + pairs.sum((2, 3))
 
 
-def log_partition(
-    unary: Tensor, pairwise: Tensor, mask: Maybe = None, *, start: Maybe = None, stop: Maybe = None
-) -> Tensor:
+def log_partition(unary: Tensor, pairwise: Tensor, mask: Maybe = None) -> Tensor:
     """log Z = log Σ_y exp(-E(y)) over all C^n paths, ``(B,)``."""
-    unary, mask = _complete(unary, mask, start, stop)
+    unary, mask = _complete(unary, mask)
     # Products of probabilities lose a tag that U puts log(1 / tiny) above another. Its two
     # transitions make up for twice P's range at most: within the limit, below eps^2 of Z is lost.
     p, number = torch.aminmax(pairwise.detach()), torch.finfo(unary.dtype)
@@ -53,39 +43,26 @@ def log_partition(
     return (_log_space_partition if wide else _Partition.apply)(unary, pairwise, mask)
 
 
-def marginals(
-    unary: Tensor, pairwise: Tensor, mask: Maybe = None, *, start: Maybe = None, stop: Maybe = None
-) -> Tensor:
+def marginals(unary: Tensor, pairwise: Tensor, mask: Maybe = None) -> Tensor:
     """p(y_t = c) = -∂ log Z / ∂U_tc under p(y) = exp(-E(y)) / Z, ``(B, T, C)``; 0 under padding."""
-    inputs = (unary, pairwise, start, stop)
-    graph = torch.is_grad_enabled() and any(e is not None and e.requires_grad for e in inputs)
+    graph = torch.is_grad_enabled() and (unary.requires_grad or pairwise.requires_grad)
     if not unary.requires_grad:
         unary = unary.detach().requires_grad_()
     with torch.enable_grad():
-        total = log_partition(unary, pairwise, mask, start=start, stop=stop).sum()
+        total = log_partition(unary, pairwise, mask).sum()
     (slope,) = torch.autograd.grad(total, unary, create_graph=graph)
     return -slope
 
 
-def nll(
-    unary: Tensor,
-    pairwise: Tensor,
-    target: Tensor,
-    mask: Maybe = None,
-    *,
-    start: Maybe = None,
-    stop: Maybe = None,
-) -> Tensor:
+def nll(unary: Tensor, pairwise: Tensor, target: Tensor, mask: Maybe = None) -> Tensor:
     """-log p(target) = E(target) + log Z of one-hot targets ``(B, T, C)``, ``(B,)``."""
-    e = energy(unary, pairwise, target.unsqueeze(0), mask, start=start, stop=stop)
-    return e.squeeze(0) + log_partition(unary, pairwise, mask, start=start, stop=stop)
+    e = energy(unary, pairwise, target.unsqueeze(0), mask)
+    return e.squeeze(0) + log_partition(unary, pairwise, mask)
 
 
-def viterbi(
-    unary: Tensor, pairwise: Tensor, mask: Maybe = None, *, start: Maybe = None, stop: Maybe = None
-) -> tuple[Tensor, Tensor]:
+def viterbi(unary: Tensor, pairwise: Tensor, mask: Maybe = None) -> tuple[Tensor, Tensor]:
     """The path of least energy: tags ``(B, T)``, 0 under padding, and min_y E(y) ``(B,)``."""
-    unary, mask = _complete(unary, mask, start, stop)
+    unary, mask = _complete(unary, mask)
     tags = _best_path(unary.detach(), pairwise.detach(), mask)
     steps = pairwise[tags[:, :-1], tags[:, 1:]].masked_fill(~mask[:, 1:], 0.0)
     return tags, unary.gather(2, tags.unsqueeze(2)).sum((1, 2)) + steps.sum(1)
@@ -106,8 +83,15 @@ def cost_augmented(
     return unary - (scale.view(-1, 1, 1) if isinstance(scale, Tensor) else scale) * wrong
 
 
-def _complete(unary: Tensor, mask: Maybe, start: Maybe, stop: Maybe) -> tuple[Tensor, Tensor]:
-    """Unary energies with start and stop added, zero under padding; and the mask, never None."""
+def with_ends(unary: Tensor, mask: Maybe = None, *, start: Tensor, stop: Tensor) -> Tensor:
+    """Unary energies ``(B, T, C)`` with ``start`` added at the first and ``stop`` at the last."""
+    unary, mask = _complete(unary, mask)
+    unary = torch.cat([unary[:, :1] + start, unary[:, 1:]], 1)
+    return unary + (mask & ~F.pad(mask[:, 1:], (0, 1))).unsqueeze(2) * stop
+
+
+def _complete(unary: Tensor, mask: Maybe) -> tuple[Tensor, Tensor]:
+    """Unary energies, zero under padding; and the mask, never None."""
     if mask is None:
         mask = unary.new_ones(unary.shape[:2], dtype=torch.bool)
     bad = ~mask[:, :1].any(1) | (mask[:, 1:] & ~mask[:, :-1]).any(1)
@@ -116,12 +100,7 @@ def _complete(unary: Tensor, mask: Maybe, start: Maybe, stop: Maybe) -> tuple[Te
             f"row {int(bad.nonzero()[0])} of the mask is empty or has padding before a token; "
             "leave empty sequences out and pad on the right"
         )
-    unary = unary.masked_fill(~mask.unsqueeze(2), 0.0)
-    if start is not None:
-        unary = torch.cat([unary[:, :1] + start, unary[:, 1:]], 1)
-    if stop is not None:
-        unary = unary + (mask & ~F.pad(mask[:, 1:], (0, 1))).unsqueeze(2) * stop
-    return unary, mask
+    return unary.masked_fill(~mask.unsqueeze(2), 0.0), mask
 
 
 def _best_path(unary: Tensor, pairwise: Tensor, mask: Tensor) -> Tensor:

@@ -77,7 +77,8 @@ def decoder(
         y = output(context)
         energies = -y.clamp_min(torch.finfo(y.dtype).tiny).log()
         steps, start, stop = (penalty.to(y) for penalty in (follows, begins, ends))
-        return chains.viterbi(energies, steps, context.batch.mask, start=start, stop=stop)[0]
+        energies = chains.with_ends(energies, context.batch.mask, start=start, stop=stop)
+        return chains.viterbi(energies, steps, context.batch.mask)[0]
 
     return decode
 
