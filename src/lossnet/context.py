@@ -43,9 +43,8 @@ class Streams:
 
     def __init__(self, seed: int, names: Iterable[str], device: torch.device | str = "cpu") -> None:
         self.device = torch.device(device)
-        self.states = {
-            name: generator_on(self.device, stream_seed(seed, name)).get_state() for name in names
-        }
+        seeds = {name: stream_seed(seed, name) for name in names}
+        self.states = {n: generator_on(self.device, own).get_state() for n, own in seeds.items()}
 
     @contextmanager
     def use(self, name: str) -> Iterator[None]:
@@ -229,11 +228,8 @@ class Context:
         self.given = {name: logits for name, logits in self.given.items() if name not in stale}
         for name in stale:
             self._before.pop(name, None)
-        stale |= {
-            name
-            for name, net in self.nets.items()
-            if isinstance(net, Derived) and net.base in stale
-        }
+        derived = [(name, net) for name, net in self.nets.items() if isinstance(net, Derived)]
+        stale |= {name for name, net in derived if net.base in stale}
         self._cache = {key: value for key, value in self._cache.items() if key[1] not in stale}
         if self._others is not None:
             self._others.invalidate(stale)

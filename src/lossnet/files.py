@@ -47,9 +47,11 @@ def _replace(path: str | Path, write: Callable[[Path], object], *, folder: bool)
     except BaseException as error:
         if temporary is not None:
             _remove(temporary)
-        if isinstance(error, OSError):
-            raise _cannot_write(path, error) from error
-        raise
+        if not isinstance(error, OSError):
+            raise
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        remedy = "free some space" if full else "choose a folder you may write to"
+        raise DataError(f"cannot write {path}: {error.strerror or error}; {remedy}") from error
     return path
 
 
@@ -72,12 +74,6 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def _cannot_write(path: Path, error: OSError) -> DataError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    remedy = "free some space" if full else "choose a folder you may write to"
-    return DataError(f"cannot write {path}: {error.strerror or error}; {remedy}")
 
 
 def _umask() -> int:

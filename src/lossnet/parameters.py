@@ -139,18 +139,12 @@ def convert_all(
     for key in given:
         if key not in hints:
             raise unknown(f"parameter of {owner}", str(key), hints)
-    return {
-        key: convert(prefix + key, hints[key], current[key], item) for key, item in given.items()
-    }
+    return {k: convert(prefix + k, hints[k], current[k], item) for k, item in given.items()}
 
 
 def kinds_of(hint: Any) -> dict[str, type]:
     """The kinds of parts to choose from, by name: dataclasses that can be built from defaults."""
-    return {
-        kind_of(option): option
-        for option in _options(hint)
-        if isinstance(option, type) and is_dataclass(option) and _has_defaults(option)
-    }
+    return {kind_of(option): option for option in _options(hint) if _is_kind(option)}
 
 
 def kind_of(part: type) -> str:
@@ -222,15 +216,16 @@ def _bound(hint: Any) -> AtLeast | None:
     return next((one for m in members for one in getattr(m, "__metadata__", ())), None)
 
 
-def _has_defaults(part: type) -> bool:
+def _is_kind(part: Any) -> bool:
+    if not (isinstance(part, type) and is_dataclass(part)):
+        return False
     return all(f.default is not MISSING or f.default_factory is not MISSING for f in fields(part))
 
 
 def _is_parameter(hint: Any) -> bool:
-    plain_types = {bool, int, float, NoneType}
-    return bool(kinds_of(hint)) or all(
-        option in plain_types or get_origin(option) is Literal for option in _options(hint)
-    )
+    plain_types, options = {bool, int, float, NoneType}, _options(hint)
+    plainly = all(one in plain_types or get_origin(one) is Literal for one in options)
+    return plainly or bool(kinds_of(hint))
 
 
 def _takes_own(hint: Any, value: Any) -> bool:

@@ -127,14 +127,10 @@ def _gradient(
     live = [index for index, tensor in enumerate(outputs) if tensor.requires_grad]
     if not live:
         return tuple(torch.zeros_like(tensor) for tensor in inputs)
-    return torch.autograd.grad(
-        [outputs[index] for index in live],
-        inputs,
-        None if weights is None else [weights[index] for index in live],
-        retain_graph=True,
-        create_graph=differentiable,
-        materialize_grads=True,
-    )
+    along = None if weights is None else [weights[index] for index in live]
+    of = [outputs[index] for index in live]
+    keep = {"retain_graph": True, "create_graph": differentiable, "materialize_grads": True}
+    return torch.autograd.grad(of, inputs, along, **keep)
 
 
 def _damped(matvec: Matvec, damping: float) -> Matvec:
@@ -215,10 +211,8 @@ def _slope(loss: Tensor, z: Sequence[Tensor]) -> Vector:
     slopes = torch.autograd.grad(loss, z, retain_graph=True, create_graph=True, allow_unused=True)
     if all(slope is None for slope in slopes):
         raise SettingError("outputs() must return the very z that its losses are computed from")
-    return tuple(
-        torch.zeros_like(one) if slope is None else slope
-        for slope, one in zip(slopes, z, strict=True)
-    )
+    pairs = zip(slopes, z, strict=True)
+    return tuple(torch.zeros_like(one) if slope is None else slope for slope, one in pairs)
 
 
 _PRODUCTS = {"double-backward": _double_backward, "finite-differences": _finite_differences}

@@ -121,10 +121,7 @@ class Implicit(Checked, GradientRule):
                 product=self.product,
                 outputs=outputs if self.curvature == "gauss-newton" else None,
             )
-        measures = {
-            "explicit norm": norm(found.explicit),
-            "implicit norm": norm(found.implicit),
-            "solver residual": found.residual,
-        }
+        measures = {"explicit norm": norm(found.explicit), "implicit norm": norm(found.implicit)}
+        measures["solver residual"] = found.residual
         values = torch._foreach_add(found.explicit, found.implicit)
         return Gradient(primary.detach(), values, measures)

@@ -104,12 +104,9 @@ class TokenFeatures(nn.Module):
         super().__init__()
         self.words = WordTable(words, trained=trained)
         self.characters = CharacterCNN(characters) if characters else None
-        self.columns = nn.ModuleDict(
-            {
-                name: nn.Embedding(count, column_width, padding_idx=0)
-                for name, count in (columns or {}).items()
-            }
-        )
+        counts = (columns or {}).items()
+        tables = {name: nn.Embedding(count, column_width, padding_idx=0) for name, count in counts}
+        self.columns = nn.ModuleDict(tables)
         width = words.shape[1] + column_width * len(self.columns)
         width += self.characters.out_features if self.characters is not None else 0
         self.recurrent = BiLSTM(width, hidden)

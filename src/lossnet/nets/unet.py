@@ -25,11 +25,8 @@ class _Block(nn.Sequential):
         layers: list[nn.Module] = []
         for inputs in (channels, width):
             # Groups, not batches: an example's output must not depend on the others.
-            layers += [
-                nn.Conv2d(inputs, width, 3, padding=1, bias=False),
-                nn.GroupNorm(width // _GROUP, width),
-                nn.ReLU(),
-            ]
+            convolution = nn.Conv2d(inputs, width, 3, padding=1, bias=False)
+            layers += [convolution, nn.GroupNorm(width // _GROUP, width), nn.ReLU()]
         super().__init__(*layers)
 
 
@@ -50,9 +47,8 @@ class UNetFeatures(nn.Module):
             raise SettingError(f"widths must be multiples of {_GROUP}, got {tuple(widths)}")
         inputs = [channels, *widths[:-1]]
         self.down = nn.ModuleList(_Block(n, w) for n, w in zip(inputs, widths, strict=True))
-        self.up = nn.ModuleList(
-            _Block(coarse + fine, fine) for fine, coarse in itertools.pairwise(widths)
-        )
+        pairs = itertools.pairwise(widths)
+        self.up = nn.ModuleList(_Block(coarse + fine, fine) for fine, coarse in pairs)
         self.dropout = nn.Dropout(dropout)
         convert_conv2d_weight_memory_format(self, torch.channels_last)
 

@@ -120,10 +120,8 @@ class Compound(Objective):
         )
         if together:
             return _compare_together(alike, context, keep_graph)
-        return [
-            part.objective(context.for_rows(part.rows), keep_graph=keep_graph)
-            for part in self._counted
-        ]
+        pairs = [(part.objective, context.for_rows(part.rows)) for part in self._counted]
+        return [objective(rows, keep_graph=keep_graph) for objective, rows in pairs]
 
 
 def _compare_together(parts: list[Compare], context: Context, keep_graph: bool) -> list[Tensor]:

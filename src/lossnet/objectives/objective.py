@@ -49,9 +49,8 @@ def names(trains: Sequence[str]) -> str:
 
 def wrong_net(trains: Sequence[str], what: str, *instead: str) -> SettingError:
     """The error for an update whose objective does not depend on what it trains."""
-    return SettingError(
-        f"an update of {names(trains)} {what}; train {' or '.join(map(repr, instead))} instead"
-    )
+    better = " or ".join(map(repr, instead))
+    return SettingError(f"an update of {names(trains)} {what}; train {better} instead")
 
 
 def check_path(proposal: Proposal, otherwise: str) -> None:

@@ -213,6 +213,4 @@ def _widen(values: Tensor, like: Tensor) -> Tensor:
 
 def _detached(h: Any) -> Any:
     """``h`` without its graph, whatever it is made of."""
-    return torch.utils._pytree.tree_map(
-        lambda leaf: leaf.detach() if isinstance(leaf, Tensor) else leaf, h
-    )
+    return torch.utils._pytree.tree_map_only(Tensor, Tensor.detach, h)

@@ -42,9 +42,7 @@ class Exact(Proposal):
         states = context.space.enumerate(tuple(target.shape[1:])).to(target.device)
         y = states.unsqueeze(1).expand(-1, *target.shape)
         log_q = target.new_tensor(float(len(states))).log().neg()
-        return Candidates(
-            y, log_q=log_q.expand(y.shape[:2]), log_q_target=log_q.expand(target.shape[:1])
-        )
+        return Candidates(y, log_q.expand(y.shape[:2]), log_q.expand(target.shape[:1]))
 
 
 @dataclass(frozen=True)

@@ -83,9 +83,7 @@ def infnet_plus(
     test_time = _follow("task", lowest, energy_weight * perceptron_weight, xent_weight)
     both = Part("loss of augmented", 1.0, augmented), Part("loss of task", 1.0, test_time)
     named = ("task", "augmented")
-    nets = Update(
-        named, Compound(both), steps=net_steps, optimiser=task_optimiser, record_gradient_norm=True
-    )
+    nets = Update(named, Compound(both), net_steps, task_optimiser, record_gradient_norm=True)
     kinds = {"shared": SharedHead, "stacked": Stacked}
     derived = {"augmented": Derivation(kinds[sharing])} if sharing in kinds else {}
     return Method("infnet-plus", (Phase((energy, nets), name="infnet-plus"),), derived=derived)

@@ -14,6 +14,7 @@ sentences: the citation benchmark takes 200 for some 30 tokens.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from lossnet.contrasts import Regression
@@ -51,9 +52,8 @@ def seal_reward(
     energy = energy_update(energy_optimiser, Regression(), candidates, cost=cost)
     rewarded = Compare(Regression(), candidates, ByReward())
     energy = with_unlabelled(energy, rewarded, unlabelled_weight)
-    task = _task_update(
-        task_optimiser, energy_weight, xent_weight, entropy_weight, unlabelled_weight
-    )
+    weights = energy_weight, xent_weight, entropy_weight
+    task = _task_update(task_optimiser, weights, unlabelled_weight)
     return together("seal-reward", energy, task, steps=(energy_steps, task_steps))
 
 
@@ -82,9 +82,8 @@ def implicit_reward(
     bringing them about. Where the reward is not differentiable the implicit part has the labelled
     rows alone.
     """
-    task = _task_update(
-        task_optimiser, energy_weight, xent_weight, entropy_weight, unlabelled_weight
-    )
+    weights = energy_weight, xent_weight, entropy_weight
+    task = _task_update(task_optimiser, weights, unlabelled_weight)
     candidates = _candidates(samples, temperature, std)
     outcome = outcome_weight if gradient.keeps_graph else 0.0
     labelled = _primary("labelled", get_cost(cost), candidates, 1.0, outcome)
@@ -100,14 +99,11 @@ def _candidates(samples: int, temperature: float, std: float) -> Proposal:
 
 
 def _task_update(
-    optimiser: Optimiser,
-    energy_weight: float,
-    xent_weight: float,
-    entropy_weight: float,
-    unlabelled_weight: float,
+    optimiser: Optimiser, weights: Sequence[float], unlabelled_weight: float
 ) -> Update:
-    """The task-net on all rows; the truth counts where there is one."""
-    own = task_update(optimiser, Regression(), energy_weight, xent_weight, entropy_weight)
+    """The task-net on all rows, by the weights of energy, cross-entropy and entropy."""
+    energy_weight, _, entropy_weight = weights
+    own = task_update(optimiser, Regression(), *weights)
     energy = Weighted(energy_weight, EnergyTerm(Regression()))
     follow = Judge((energy, Weighted(entropy_weight, NegativeEntropy())))
     return with_unlabelled(own, follow, unlabelled_weight if energy_weight else 0.0)

@@ -117,11 +117,8 @@ def matmul_t(y: Tensor, g: Tensor) -> Tensor:
         return y.to(g.dtype).flatten(0, 1).T @ g
     rows, labels = _pairs(y)
     # Not coalesced: sorting would take longer than the product.
-    places, values, shape = (
-        torch.stack([labels, rows]),
-        y.values().to(g.dtype),
-        (y.shape[2], len(g)),
-    )
+    places, values = torch.stack([labels, rows]), y.values().to(g.dtype)
+    shape = (y.shape[2], len(g))
     transposed = torch.sparse_coo_tensor(places, values, shape, check_invariants=False)
     return torch.mm(transposed, g)
 
@@ -149,8 +146,5 @@ class _SumRows(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         (y,) = ctx.saved_tensors
         need_weight, need_bias, _ = ctx.needs_input_grad
-        return (
-            matmul_t(y, grad) if need_weight else None,
-            grad.flatten(0, 1).sum(0) if need_bias else None,
-            None,
-        )
+        of_bias = grad.flatten(0, 1).sum(0) if need_bias else None
+        return matmul_t(y, grad) if need_weight else None, of_bias, None

@@ -86,9 +86,7 @@ def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, A
         "lr": [optimiser.lr for optimiser in trainer.optimisers],
         "history": trainer.history,
     }
-    contiguous = {
-        key: value.detach().to("cpu", copy=True).contiguous() for key, value in tensors.items()
-    }
+    contiguous = {k: v.detach().to("cpu", copy=True).contiguous() for k, v in tensors.items()}
     text = json.dumps(state)
     metadata = {"state": text, "sha256": _checksum(contiguous, text)}
     atomic_write(path, lambda temporary: _save(contiguous, temporary, metadata))

@@ -147,10 +147,8 @@ class Trainer:
         for copy, model in self.phase.copies.items():
             self.nets[copy].load_state_dict(self.nets[model].state_dict())
         self.parameters = [parameters_of(update, self.nets) for update in self.phase.updates]
-        self.optimisers = [
-            build_optimiser(parameters, update.optimiser)
-            for parameters, update in zip(self.parameters, self.phase.updates, strict=True)
-        ]
+        pairs = zip(self.parameters, self.phase.updates, strict=True)
+        self.optimisers = [build_optimiser(own, update.optimiser) for own, update in pairs]
 
     def _phase_over(self) -> bool:
         stopped = self.score is not None and self.epochs_since_best >= self.patience

@@ -31,14 +31,14 @@ def suitable_threads(nets: Iterable[nn.Module], batch: Batch) -> Iterator[None]:
     environment, or ``torch.set_num_threads``. The caller's number is restored afterwards.
     """
     before = torch.get_num_threads()
-    lower = before > 1 and not _chosen_by_user() and work(nets, batch) < SMALL
-    if lower:
-        torch.set_num_threads(1)
+    if not (before > 1 and not _chosen_by_user() and work(nets, batch) < SMALL):
+        yield
+        return
+    torch.set_num_threads(1)
     try:
         yield
     finally:
-        if lower:
-            torch.set_num_threads(before)
+        torch.set_num_threads(before)
 
 
 @contextmanager
