@@ -59,9 +59,12 @@ def _lowest(context: Context, y: Tensor, energy: str) -> Tensor:
     return y[best, torch.arange(y.shape[1], device=y.device)]
 
 
-def predict_path(descent: GBI, nets: Nets, space: Space, source: Source) -> Tensor:
+def predict_path(
+    descent: GBI, nets: Nets, space: Space, source: Source, batch_size: int = 512, seed: int = 0
+) -> Tensor:
     """What :func:`predict` gives after 0, 1, ... steps of a descent, ``(steps + 1, n, *S)``."""
-    return over_batches(path_output(descent), nets, space, source).transpose(0, 1)
+    path = path_output(descent)
+    return over_batches(path, nets, space, source, batch_size, seed).transpose(0, 1)
 
 
 def path_output(descent: GBI) -> Output:

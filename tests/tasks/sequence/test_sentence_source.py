@@ -136,7 +136,7 @@ def test_an_energy_without_a_partition_function_is_refused() -> None:
     context = Context(
         {"energy": LabelEnergy(4, 3)}, Batch(torch.zeros(2, 4), torch.zeros(2, 3)), Binary()
     )
-    with pytest.raises(SettingError, match="LabelEnergy, whose partition function"):
+    with pytest.raises(SettingError, match="log_partition, as ChainEnergy, got LabelEnergy"):
         Likelihood()(context)
     with pytest.raises(SettingError, match="train 'energy' instead"):
         Update("task", Likelihood())
