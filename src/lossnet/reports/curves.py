@@ -36,11 +36,7 @@ def draw_training_speed(
 
 
 def draw_refinement(
-    curves: Mapping[str, Sequence[float]],
-    path: str | Path,
-    *,
-    metric: str = "F1",
-    title: str = "",
+    curves: Mapping[str, Sequence[float]], path: str | Path, *, metric: str = "F1", title: str = ""
 ) -> Path:
     """A metric after 0, 1, ... refinement steps, one line per method (paper 004, Figure 3).
 

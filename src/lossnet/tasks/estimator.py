@@ -86,9 +86,8 @@ class StructuredEstimator(TaskEstimator):
             prepared, nets = self._prepared()
             score = None if validation is None else partial(self._validated, validation, held)
             sources: dict[str, Any] = {"score": score, "validation": held, "unlabelled": extra}
-            limits = {
-                name: int(getattr(self, name)) for name in ("batch_size", "max_epochs", "patience")
-            }
+            sizes = ("batch_size", "max_epochs", "patience")
+            limits: dict[str, Any] = {name: int(getattr(self, name)) for name in sizes}
             trainer = Trainer(
                 prepared, nets, self._output()[1], train, **sources, **limits, seed=seed
             )

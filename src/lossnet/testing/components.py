@@ -102,20 +102,12 @@ def _check_energy_masks(energy: Energy, x: Any, space: Space, y: Tensor) -> None
     mask.flatten(1)[1:, -1] = False
     wide = mask if mask.dim() == y.dim() - 1 else mask.unsqueeze(-1)
     h = energy.encode(x, mask)
-    _same(
-        energy(h, torch.where(wide, y, 77.0), mask),
-        energy(h, y, mask),
-        "candidates under the mask matter",
-    )
+    changed = energy(h, torch.where(wide, y, 77.0), mask)
+    _same(changed, energy(h, y, mask), "candidates under the mask matter")
 
 
 def check_proposal(
-    proposal: Proposal,
-    nets: Mapping[str, nn.Module],
-    batch: Batch,
-    space: Space,
-    *,
-    seed: int = 0,
+    proposal: Proposal, nets: Mapping[str, nn.Module], batch: Batch, space: Space, *, seed: int = 0
 ) -> None:
     """Check a proposal on a batch with targets.
 
@@ -171,9 +163,8 @@ def check_proposal(
         assert kept.requires_grad, "provides a path and keeps none"
         parameters = [p for net in named.values() for p in net.parameters()]
         gradients = torch.autograd.grad(kept.sum(), parameters, allow_unused=True)
-        assert any(g is not None and bool((g != 0).any()) for g in gradients), (
-            "provides a path along which no gradient reaches a net"
-        )
+        reached = any(g is not None and bool((g != 0).any()) for g in gradients)
+        assert reached, "provides a path along which no gradient reaches a net"
 
 
 def check_contrast(contrast: Contrast, *, k: int = 4, batch: int = 5, seed: int = 0) -> None:
