@@ -85,12 +85,10 @@ class StructuredEstimator(TaskEstimator):
             self._try_nets(train)
             prepared, nets = self._prepared()
             score = None if validation is None else partial(self._validated, validation, held)
-            sources: dict[str, Any] = {"score": score, "validation": held, "unlabelled": extra}
-            sizes = ("batch_size", "max_epochs", "patience")
-            limits: dict[str, Any] = {name: int(getattr(self, name)) for name in sizes}
-            trainer = Trainer(
-                prepared, nets, self._output()[1], train, **sources, **limits, seed=seed
-            )
+            options: dict[str, Any] = {"score": score, "validation": held, "unlabelled": extra}
+            limits = ("batch_size", "max_epochs", "patience")
+            options |= {name: int(getattr(self, name)) for name in limits}
+            trainer = Trainer(prepared, nets, self._output()[1], train, seed=seed, **options)
             digest = " ".join(d.checksum() for d in (data, validation, spare) if d is not None)
             self._add_callbacks(trainer, checkpoint, resuming, seed, digest)
             self.refine_steps_ = self.refined_as_ = None
