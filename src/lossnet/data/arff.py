@@ -188,15 +188,13 @@ def _values(text: str, where: str) -> list[str]:
     return [_unquote(m[1].rstrip(), where) for m in found]
 
 
-def _scan(
-    pattern: re.Pattern[str], text: str, where: str, expected: str
-) -> Iterator[re.Match[str]]:
+def _scan(pattern: re.Pattern[str], text: str, where: str, what: str) -> Iterator[re.Match[str]]:
     """Matches one after another, each with the comma that follows it, up to the text's end."""
     position, more = 0, True
     while more:
         match = pattern.match(text, position)
         if match is None:
-            raise DataError(f"{where}: expected {expected} in {text[position : position + 40]!r}")
+            raise DataError(f"{where}: expected {what} in {text[position : position + 40]!r}")
         yield match
         position, more = match.end(), bool(match[match.re.groups])
 

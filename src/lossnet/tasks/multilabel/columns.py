@@ -7,7 +7,7 @@ number where no names are known; ``labels_given``, whether the labels' names had
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,10 @@ from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.formats.coding import YES_NO
 from lossnet.tasks.multilabel.formats.encode import LabelColumns, encode
 from lossnet.tasks.multilabel.formats.readers import EXTENSIONS, SVMLIGHT, load_files, reader
+from lossnet.tasks.task import Known
 
 
-def read_matching(path: Path, known: Mapping[str, Any], *, labelled: bool) -> MultiLabelData:
+def read_matching(path: Path, known: Known, *, labelled: bool) -> MultiLabelData:
     """Read one file so that :func:`matched` can find the known columns.
 
     Few rows are coded as many were; without ``labelled``, the file may lack labels.
@@ -48,7 +49,7 @@ def read_matching(path: Path, known: Mapping[str, Any], *, labelled: bool) -> Mu
     return found
 
 
-def _names(known: Mapping[str, Any]) -> Sequence[str]:
+def _names(known: Known) -> Sequence[str]:
     features = known["features"]
     return () if isinstance(features, int) else features
 
@@ -80,9 +81,7 @@ def _both(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-def _from_table(
-    table: Table, known: Mapping[str, Any], *, labelled: bool, prefix: str | None = None
-) -> MultiLabelData:
+def _from_table(table: Table, known: Known, *, labelled: bool, prefix: str = "") -> MultiLabelData:
     """The columns of a table but names of the rows; where not ``labelled``, without labels."""
     features = {name.partition("=")[0] for name in _names(known)} | set(_names(known))
     labels, rows = [], []
@@ -95,14 +94,12 @@ def _from_table(
     if len(labels) + len(rows) == len(table.attributes):
         raise DataError(f"{table.path}: every column is a label; there is nothing to predict from")
     with_labels = labelled and labels
-    names = [table.attributes[j].name.removeprefix(prefix or "") for j in labels if with_labels]
+    names = [table.attributes[j].name.removeprefix(prefix) for j in labels if with_labels]
     Y = None if with_labels else [None]
     return encode([table], LabelColumns(labels, names), stem(table.path), Y=Y, skip=rows)[0]
 
 
-def matched(
-    data: MultiLabelData, known: Mapping[str, Any], source: str, *, labelled: bool
-) -> MultiLabelData:
+def matched(data: MultiLabelData, known: Known, source: str, *, labelled: bool) -> MultiLabelData:
     """The data in the known columns; where not ``labelled``, without labels."""
     X, notes = _features_like(data, known["features"])
     names = list(_names(known)) or data.feature_names
@@ -121,12 +118,13 @@ def _features_like(data: MultiLabelData, names: Sequence[str] | int) -> tuple[An
     have = data.feature_names
     if isinstance(names, int) and names != len(have):
         raise _unlike(data, names)
-    if isinstance(names, int) or have == names or (len(have) == len(names) and _made_up(have)):
+    if isinstance(names, int) or have in (names, [f"x{k}" for k in range(len(names))]):
         return data.X, []
     place = {name: k for k, name in enumerate(have)}
     words = {name.partition("=")[0] for name in names if "=" in name}
     wanted = set(names)
-    if missing := [n for n in names if n not in place and not _may_be_zero(n, data)]:
+    may_be_zero = re.compile(r".*=.*|x\d+" if data.is_sparse else ".*=.*", re.DOTALL).fullmatch
+    if missing := [n for n in names if n not in place and not may_be_zero(n)]:
         raise _unlike(data, len(names), f": {missing[0]!r} is missing")
     extra = [n for n in have if n not in wanted]
     unseen = [n for n in extra if "=" in n and n.partition("=")[0] in words]
@@ -139,14 +137,6 @@ def _features_like(data: MultiLabelData, names: Sequence[str] | int) -> tuple[An
 def _unlike(data: MultiLabelData, count: int, which: str = "") -> DataError:
     counts = f"{data.n_features} features and the model was trained on {count}{which}"
     return DataError(f"{data.name} has {counts}; give the columns of the training data")
-
-
-def _made_up(names: Sequence[str]) -> bool:
-    return all(name == f"x{k}" for k, name in enumerate(names))
-
-
-def _may_be_zero(name: str, data: MultiLabelData) -> bool:
-    return "=" in name or (data.is_sparse and re.fullmatch(r"x\d+", name) is not None)
 
 
 def _columns(X: Any, index: list[int | None]) -> Any:

@@ -13,6 +13,7 @@ from lossnet.tasks.multilabel.metrics import apply_threshold, get_metric
 if TYPE_CHECKING:
     from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
 
+Differences = tuple[tuple[str, str, int], ...]
 CHANGES = ("off -> on", "on -> off")
 
 
@@ -46,7 +47,7 @@ class InferenceGap:
     metric: str
     test_time: float
     cost_augmented: float
-    differences: tuple[tuple[str, str, int], ...]
+    differences: Differences
 
     @property
     def gap(self) -> float:
@@ -54,11 +55,8 @@ class InferenceGap:
         return self.test_time - self.cost_augmented
 
     def __str__(self) -> str:
-        values = {
-            "test-time net": self.test_time,
-            "cost-augmented net": self.cost_augmented,
-            "gap": self.gap,
-        }
+        nets = {"test-time net": self.test_time, "cost-augmented net": self.cost_augmented}
+        values = {**nets, "gap": self.gap}
         lines = [f"{what:20}{self.metric} {value:.4f}" for what, value in values.items()]
         if not self.differences:
             return "\n".join([*lines, "", "the nets agree wherever the test-time net is right"])
@@ -101,9 +99,7 @@ def inference_gap(
     return InferenceGap(metric.name, test_time, augmented, found)
 
 
-def _differences(
-    gold: np.ndarray, on: np.ndarray, other: np.ndarray, names: list[str]
-) -> tuple[tuple[str, str, int], ...]:
+def _differences(gold: Any, on: Any, other: Any, names: list[str]) -> Differences:
     """Label, change and count of what ``other`` changes where ``on`` is right, most first."""
     changed = (on == gold) & (other != on)
     counts = np.array([(changed & (on == value)).sum(0) for value in (0, 1)])

@@ -41,7 +41,7 @@ def stratified_split(Y: ArrayLike, fraction: float, rng: np.random.Generator) ->
         raise DataError(f"cannot split {n} row: at least 2 are needed")
     held_out = min(max(round(n * fraction), 1), n - 1)
     room = [n - held_out, held_out]
-    share = np.array([room[0] / n, room[1] / n])
+    share = np.array(room) / n
 
     shuffled = rng.permutation(n)
     coin = rng.integers(0, 2, size=n).tolist()
@@ -59,23 +59,13 @@ def stratified_split(Y: ArrayLike, fraction: float, rng: np.random.Generator) ->
         label = int(np.argmin(np.where(left > 0, left, n + 1)))
         rows = row_of[by_label[bounds[label] : bounds[label + 1]]]
         for i in rows[side[rows] < 0].tolist():
-            pick = _choose(wanted[0, label], wanted[1, label], room, coin[i])
+            # The side that wants the row most, never one without room.
+            first, second = ((room[s] > 0, wanted[s, label], room[s]) for s in (0, 1))
+            pick = coin[i] if first == second else int(second > first)
             side[i] = pick
             room[pick] -= 1
             wanted[pick, labels_of[i]] -= 1
             left[labels_of[i]] -= 1
     rest = np.flatnonzero(side < 0)
-    side[rest[: room[0]]] = 0
-    side[rest[room[0] :]] = 1
+    side[rest] = np.arange(len(rest)) >= room[0]
     return np.sort(shuffled[side == 0]), np.sort(shuffled[side == 1])
-
-
-def _choose(first: float, second: float, room: list[int], coin: int) -> int:
-    """The side, 0 or 1, that wants the row most; never one without room."""
-    if room[0] == 0 or room[1] == 0:
-        return int(room[0] == 0)
-    if first != second:
-        return int(second > first)
-    if room[0] != room[1]:
-        return int(room[1] > room[0])
-    return coin

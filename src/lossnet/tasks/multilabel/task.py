@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import copy
 import csv
 import io
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -60,12 +60,7 @@ class MultiLabelTask(Task):
         return not path.exists() or any(extension(file) in EXTENSIONS for file in files)
 
     def read(
-        self,
-        source: str,
-        args: argparse.Namespace,
-        *,
-        known: Known | None = None,
-        labelled: bool = True,
+        self, source: str, args: Namespace, *, known: Known | None = None, labelled: bool = True
     ) -> dict[str, Any]:
         """The parts, in the known columns."""
         from lossnet.tasks.multilabel.loading import read_parts
@@ -83,7 +78,7 @@ class MultiLabelTask(Task):
             return {part: replace(data, notes=notes[part]) for part, data in read.items()}
         return read
 
-    def facts(self, data: Any, args: argparse.Namespace) -> dict[str, Any]:
+    def facts(self, data: Any, args: Namespace) -> dict[str, Any]:
         """The names of labels and features, and whether labels had to be given."""
         names = {"labels": data.label_names, "features": data.feature_names}
         return {**names, "labels_given": args.labels is not None}
@@ -93,20 +88,20 @@ class MultiLabelTask(Task):
         names = [str(name) for name in model.label_names_]
         return {"labels": names, "features": int(model.n_features_in_)}
 
-    def sizes(self, parts: Parts[Any], args: argparse.Namespace) -> str:
+    def sizes(self, parts: Parts[Any], args: Namespace) -> str:
         """Rows of each part, features and labels."""
         features = counted(parts.train.n_features, "feature")
         return f"{super().sizes(parts, args)}, {features}, {counted(parts.train.n_labels, 'label')}"
 
-    def notes(self, parts: Parts[Any], args: argparse.Namespace) -> list[str]:
+    def notes(self, parts: Parts[Any], args: Namespace) -> list[str]:
         """The reader's, and missing values."""
         return [*super().notes(parts, args), *_missing_values(*(d for _, d in parts.items()))]
 
-    def evaluation_notes(self, data: Any, args: argparse.Namespace, known: Known) -> list[str]:
+    def evaluation_notes(self, data: Any, args: Namespace, known: Known) -> list[str]:
         """Missing values."""
         return _missing_values(data)
 
-    def describe(self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace) -> str:
+    def describe(self, data: Any, parts: Mapping[str, Any], args: Namespace) -> str:
         """Counts, the commonest labels, and which go together."""
         from lossnet.tasks.multilabel.describe import describe
 
@@ -114,7 +109,7 @@ class MultiLabelTask(Task):
 
     # Metrics ---------------------------------------------------------------------------------
 
-    def measure(self, model: Any, data: Any, args: argparse.Namespace | None = None) -> Measured:
+    def measure(self, model: Any, data: Any, args: Namespace | None = None) -> Measured:
         """Every metric at the model's threshold (or the one given) and at 0.5."""
         from lossnet.tasks.multilabel.metrics import evaluate
 
@@ -133,12 +128,12 @@ class MultiLabelTask(Task):
         """The usual metrics and the time."""
         return ("example-f1", "example-f1@0.5", "subset-accuracy", "micro-f1", "map", "seconds")
 
-    def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
+    def model_facts(self, model: Any, args: Namespace | None = None) -> dict[str, Any]:
         """The threshold, or the thresholds."""
         threshold = _threshold(model, args)
         return {"threshold": threshold.tolist() if hasattr(threshold, "tolist") else threshold}
 
-    def model_text(self, model: Any, args: argparse.Namespace | None = None) -> str:
+    def model_text(self, model: Any, args: Namespace | None = None) -> str:
         """The threshold, or the range of thresholds."""
         threshold = _threshold(model, args)
         if getattr(threshold, "ndim", 0):
@@ -147,7 +142,7 @@ class MultiLabelTask(Task):
 
     # Predictions -----------------------------------------------------------------------------
 
-    def write(self, model: Any, data: Any, args: argparse.Namespace) -> None:
+    def write(self, model: Any, data: Any, args: Namespace) -> None:
         """The labels of every row, as JSON lines or CSV."""
         chosen = copy.copy(model)
         chosen.threshold_ = _threshold(model, args)
@@ -193,7 +188,7 @@ def _probabilities(model: Any, data: MultiLabelData) -> Any:
     return model.predict_proba(data.X)[:, -len(model.label_names_) :]
 
 
-def _threshold(model: Any, args: argparse.Namespace | None) -> Any:
+def _threshold(model: Any, args: Namespace | None) -> Any:
     """The one given, or the model's own."""
     given = args and args.threshold
     return model.threshold_ if given is None else given

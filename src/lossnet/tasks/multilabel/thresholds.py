@@ -153,9 +153,7 @@ def check_threshold(setting: Any) -> None:
         check_share("threshold", setting, one=True)
 
 
-def choose_threshold(
-    setting: float | str, metric: Metric, Y: np.ndarray, proba: np.ndarray
-) -> float | np.ndarray:
+def choose_threshold(setting: float | str, metric: Metric, Y: Array, proba: Array) -> float | Array:
     """The threshold: tuned for the metric as the setting says, or the number given.
 
     A metric of probabilities knows no threshold; it is then tuned for example-F1.
@@ -167,24 +165,20 @@ def choose_threshold(
     return float(found) if found.ndim == 0 else found
 
 
-def validation_metric(
-    setting: float | str, metric: Metric, Y: np.ndarray, proba: np.ndarray
-) -> float:
+def validation_metric(setting: float | str, metric: Metric, Y: Array, proba: Array) -> float:
     """The metric at the fixed threshold, or at the best shared one where it is to be tuned."""
     if metric.needs == "labels" and isinstance(setting, str):
         return float(tune_threshold(Y, proba, metric=metric)[1])
     return _finite(metric, metric(Y, proba, 0.5 if isinstance(setting, str) else setting))
 
 
-def check_metric(metric: Metric, Y: np.ndarray) -> None:
+def check_metric(metric: Metric, Y: Array) -> None:
     """Raise where the metric gives no number for a perfect prediction of validation data."""
     _finite(metric, metric(Y, Y.astype(np.float64)))
 
 
 def _finite(metric: Metric, value: float) -> float:
     if not math.isfinite(value):
-        raise DataError(
-            f"metric {metric.name!r} is {value} on the validation data; give validation data that "
-            "it is defined on (map needs a row with a label), or choose another metric"
-        )
+        remedy = "give rows that it is defined on (map needs a label), or choose another metric"
+        raise DataError(f"metric {metric.name!r} is {value} on the validation data; {remedy}")
     return value

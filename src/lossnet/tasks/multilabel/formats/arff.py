@@ -76,18 +76,12 @@ def find_xml(path: str | Path) -> Path | None:
 
     Where none has such a name, the only XML file of the folder.
     """
-    path = Path(path)
-    name = stem(path)
-    candidates = [name]
-    for mark in "-._":
-        pieces = name.split(mark)
-        candidates += [mark.join(pieces[:k]) for k in range(len(pieces) - 1, 0, -1)]
-    for candidate in candidates:
-        xml = path.with_name(f"{candidate}.xml")
-        if xml.is_file():
-            return xml
-    every = sorted(path.parent.glob("*.xml"))
-    return every[0] if len(every) == 1 else None
+    path, name = Path(path), stem(path)
+    ends = [m.start() for mark in "-._" for m in [*re.finditer(re.escape(mark), name)][::-1]]
+    candidates = [path.with_name(f"{name[:end]}.xml") for end in (None, *ends)]
+    named = [xml for xml in candidates if xml.is_file()]
+    found = named or list(path.parent.glob("*.xml"))
+    return found[0] if named or len(found) == 1 else None
 
 
 def read_labels(path: str | Path) -> dict[str, str]:

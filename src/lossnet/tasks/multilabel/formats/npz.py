@@ -62,13 +62,13 @@ def _arrays(path: str | Path, *needed: str) -> dict[str, Any]:
 
 
 def _data(path: str | Path, arrays: dict[str, Any], name: str) -> MultiLabelData:
-    for key, what in (("X", "features"), ("Y", "labels")):
-        if key in arrays and arrays[key].ndim == 2:
-            check_cells(path, 1, arrays[key].shape[1], what)
-    fields = {key: arrays[key] for key in ("X", "Y") if key in arrays}
+    matrices = {key: arrays[key] for key in ("X", "Y") if key in arrays}
+    for key, matrix in matrices.items():
+        if matrix.ndim == 2:
+            check_cells(path, 1, matrix.shape[1], "features" if key == "X" else "labels")
     names = {key: arrays[key].reshape(-1).tolist() for key in _KEYS[-2:] if key in arrays}
     try:
-        return MultiLabelData(name=name, **fields, **names)
+        return MultiLabelData(name=name, **matrices, **names)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
 
