@@ -127,10 +127,8 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         return get_metric(self.metric).name
 
     def _filled_in(self, method: Method) -> dict[str, Any]:
-        dropout = self.energy_dropout
-        if dropout is None:
-            dropout = 0.0 if method.descends_on_energy else self.dropout
-        return {"energy_dropout": dropout}
+        default = 0.0 if method.descends_on_energy else self.dropout
+        return {"energy_dropout": default if self.energy_dropout is None else self.energy_dropout}
 
     def _data(self, inputs: Any, targets: Any = None) -> MultiLabelData:
         """Rows checked: float32, no infinity; the first, in ``fit``, decide on the columns."""
@@ -257,11 +255,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         Y = self.labels_.relaxed(X if Y is None else Y)
         if rows.shape[0] != Y.shape[0]:
             raise DataError(f"X has {rows.shape[0]} rows and Y has {Y.shape[0]}; they must match")
-
-        def energies(context: Context) -> Tensor:
-            return context.energy(context.target.unsqueeze(0))[0]
-
-        found = over_batches(energies, self.nets_, Binary(), self._arrays(rows, Y))
+        found = over_batches(_energies, self.nets_, Binary(), self._arrays(rows, Y))
         return found.cpu().numpy()
 
     # Storage ---------------------------------------------------------------------------------
@@ -297,3 +291,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         self.threshold_ = float(threshold) if threshold.ndim == 0 else threshold
         self.imputer_ = Imputer(vector(tensors, "imputer/means", self.n_features_in_))
         self.standardiser_ = Standardiser.from_tensors(tensors, self.n_features_in_)
+
+
+def _energies(context: Context) -> Tensor:
+    return context.energy(context.target.unsqueeze(0))[0]

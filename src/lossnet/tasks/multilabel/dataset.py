@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_matrix, vstack
 
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel.metrics import check_binary
@@ -126,20 +127,14 @@ class MultiLabelData:
     def join(cls, parts: Mapping[str, Self]) -> Self:
         """The rows of several parts of one data set, one part after another."""
         first, *_ = found = list(parts.values())
-        if first.is_sparse:
-            from scipy.sparse import vstack
-
-            X: Any = vstack([part.X for part in found], format="csr")
-        else:
-            X = np.concatenate([part.X for part in found])
+        blocks = [part.X for part in found]
+        X = vstack(blocks, format="csr") if first.is_sparse else np.concatenate(blocks)
         Y = np.concatenate([part.Y for part in found])
         notes = list(dict.fromkeys(note for part in found for note in part.notes))
         return replace(first, X=X, Y=Y, notes=notes)
 
     def checksum(self) -> str:
         """SHA-256, in hex, of X, Y and the names; the same for dense and sparse X."""
-        from scipy.sparse import csr_matrix
-
         X = csr_matrix(self.X, copy=self.is_sparse)
         X.sum_duplicates()
         X.eliminate_zeros()
@@ -177,12 +172,7 @@ def _features(X: Any, name: str) -> Any:
         X = X if sparse else np.asarray(X)
         check_real(X, name)
         with np.errstate(over="ignore"):
-            if sparse:
-                from scipy.sparse import csr_matrix
-
-                X = csr_matrix(X, dtype=np.float32)
-            else:
-                X = np.ascontiguousarray(X, dtype=np.float32)
+            X = (csr_matrix if sparse else np.ascontiguousarray)(X, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
@@ -199,8 +189,7 @@ def _labels(Y: Any, name: str) -> Any:
     Y = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
     if Y.ndim != 2:
         raise DataError(f"{name}: Y has shape {Y.shape}; expected (rows, labels)")
-    check_binary(Y, f"{name}: Y")
-    return np.ascontiguousarray(Y, dtype=np.uint8)
+    return np.ascontiguousarray(check_binary(Y, f"{name}: Y"), dtype=np.uint8)
 
 
 @lru_cache(maxsize=4)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lossnet.errors import SettingError
+from lossnet.plain_text import aligned
 from lossnet.tasks.multilabel.metrics import apply_threshold, get_metric
 
 if TYPE_CHECKING:
@@ -56,14 +57,13 @@ class InferenceGap:
 
     def __str__(self) -> str:
         nets = {"test-time net": self.test_time, "cost-augmented net": self.cost_augmented}
-        values = {**nets, "gap": self.gap}
-        lines = [f"{what:20}{self.metric} {value:.4f}" for what, value in values.items()]
+        both = {**nets, "gap": self.gap}.items()
+        values = aligned([[what, f"{self.metric} {value:.4f}"] for what, value in both])
         if not self.differences:
-            return "\n".join([*lines, "", "the nets agree wherever the test-time net is right"])
-        width = max(len("label"), *(len(label) for label, _, _ in self.differences))
-        lines += ["", f"{'label':{width}}  test-time -> cost-augmented  count"]
-        lines += [f"{label:{width}}  {change:27}  {n:5}" for label, change, n in self.differences]
-        return "\n".join(lines)
+            return f"{values}\n\nthe nets agree wherever the test-time net is right"
+        head = ["label", "test-time -> cost-augmented", "count"]
+        rows = [[label, change, str(count)] for label, change, count in self.differences]
+        return f"{values}\n\n{aligned([head, *rows], right=[2])}"
 
 
 def inference_gap(

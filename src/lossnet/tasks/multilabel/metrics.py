@@ -34,25 +34,22 @@ def _matrix(values: Any, name: str) -> NDArray[Any]:
 
 def indicator(values: ArrayLike, name: str = "Y") -> Bools:
     """A 0/1 matrix (n, L), dense or scipy sparse, as booleans; other values are an error."""
-    array = _matrix(values, name)
-    check_binary(array, name)
-    return array.astype(bool, copy=False)
+    return check_binary(_matrix(values, name), name).astype(bool, copy=False)
 
 
-def check_binary(array: NDArray[Any], name: str, labels: Sequence[str] | None = None) -> None:
-    """Raise with the first row and label of a matrix (n, L) that is not 0 or 1."""
+def check_binary(array: NDArray[Any], name: str, labels: Sequence[str] = ()) -> NDArray[Any]:
+    """The matrix (n, L); raise with its first row and label that is not 0 or 1."""
     if array.dtype in (bool, np.uint8) and array.max(initial=0) <= 1:
-        return  # no copies of a large matrix
+        return array  # no copies of a large matrix
     if array.dtype.kind not in "biuf":
         raise DataError(f"{name} holds {array.dtype} values; expected only 0 and 1")
     wrong = (array != 0) & (array != 1)
     if wrong.any():
         row, label = np.argwhere(wrong)[0]
-        called = "" if labels is None else f" ({labels[label]})"
-        raise DataError(
-            f"{name} is not binary: row {row}, label {label}{called} is {array[row, label]}; "
-            "expected only 0 and 1 (apply_threshold cuts probabilities)"
-        )
+        cell = f"row {row}, label {label}{f' ({labels[label]})' if labels else ''}"
+        rule = "expected only 0 and 1 (apply_threshold cuts probabilities)"
+        raise DataError(f"{name} is not binary: {cell} is {array[row, label]}; {rule}")
+    return array
 
 
 def probabilities(values: ArrayLike, name: str = "proba") -> Floats:

@@ -17,8 +17,6 @@ from lossnet.tasks.multilabel.metrics import check_binary
 
 #: What :meth:`Labels.to_json` gives: see :func:`lossnet.files.check_form`.
 LABELS_FORM = ({"names": [str], "named": bool}, {"classes": ([str], [bool], [float]), "dtype": str})
-
-
 _LISTS = "for label lists see sklearn.preprocessing.MultiLabelBinarizer"
 
 
@@ -61,13 +59,13 @@ class Labels:
             raise DataError(f"two columns of Y are called {twice[0]!r}; give each its own name")
         made_up = [f"label_{i}" for i in range(values.shape[1])]
         labels = cls(names or made_up, named=bool(names))
-        return _indicator(values, labels.names), labels
+        return check_binary(values, "Y", labels.names).astype(np.uint8), labels
 
     def encode(self, Y: Any) -> np.ndarray:
         """Further labels as the same matrix; the columns of a frame are found by their names."""
         values = self._columns(Y)
         if self.classes is None:
-            return _indicator(values, self.names)
+            return check_binary(values, "Y", self.names).astype(np.uint8)
         strange = ~np.isin(values, self.classes)
         if strange.any():
             rule = f"which is absent from training; its classes are {self.classes.tolist()}"
@@ -158,8 +156,3 @@ def _two_classes(y: np.ndarray) -> np.ndarray:
     if len(classes) < 2:
         raise DataError(f"y holds one class only, {classes[0]!r}; two are needed to train")
     return classes
-
-
-def _indicator(values: np.ndarray, names: list[str]) -> np.ndarray:
-    check_binary(values, "Y", names)
-    return values.astype(np.uint8)

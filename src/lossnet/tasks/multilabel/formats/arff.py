@@ -15,7 +15,7 @@ from lossnet.data.xml import parse_xml
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.formats.clus import forest, indicators
-from lossnet.tasks.multilabel.formats.encode import LabelColumns, chosen, encode
+from lossnet.tasks.multilabel.formats.encode import WHICH, LabelColumns, chosen, encode
 from lossnet.tasks.multilabel.formats.readers import Labels
 
 
@@ -60,11 +60,9 @@ def _label_columns(table: Table, labels: Labels) -> LabelColumns:
         except ValueError as error:
             raise DataError(f"{where}: {error}") from None
     if labels is None:
-        raise DataError(
-            f"{where} does not say which attributes are labels: put Mulan's XML file next to it, "
-            "write MEKA's '-C n' into the relation's name, or pass labels= (n for the first n, -n "
-            "for the last n, or a list of names)"
-        )
+        files = "put Mulan's XML file next to it, write MEKA's '-C n' into the relation's name"
+        remedy = f"{files}, or pass labels= ({WHICH})"
+        raise DataError(f"{where} does not say which attributes are labels: {remedy}")
     index = chosen(names, labels, where)
     place = {names[j]: k for k, j in enumerate(index)}
     links = {place[c]: [place[p]] for c, p in parents.items() if p}

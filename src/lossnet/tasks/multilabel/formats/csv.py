@@ -17,7 +17,7 @@ from lossnet.data.csv import read_table
 from lossnet.data.table import MISSING, Attribute, Table, parse_numbers
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel.dataset import MultiLabelData
-from lossnet.tasks.multilabel.formats.encode import LabelColumns, chosen, encode
+from lossnet.tasks.multilabel.formats.encode import WHICH, LabelColumns, chosen, encode
 from lossnet.tasks.multilabel.formats.readers import Labels
 
 PREFIX = "label:"
@@ -35,13 +35,9 @@ def read(paths: Sequence[str | Path], labels: Labels, name: str) -> list[MultiLa
     tables = [read_table(path) for path in paths]
     first = tables[0]
     names = [a.name for a in first.attributes]
-    if labels is None:
-        labels = [n for n in names if n.startswith(PREFIX)]
-        if not labels:
-            raise DataError(
-                f"{first.path} does not say which columns are labels: begin their names with "
-                f"{PREFIX!r} or pass labels= (n for the first n, -n for the last n, or names)"
-            )
+    if labels is None and not (labels := [n for n in names if n.startswith(PREFIX)]):
+        remedy = f"begin their names with {PREFIX!r} or pass labels= ({WHICH})"
+        raise DataError(f"{first.path} does not say which columns are labels: {remedy}")
     index = chosen(names, labels, str(first.path))
     columns = LabelColumns(index, [names[j].removeprefix(PREFIX) for j in index])
     return encode(_with_kinds(tables, index), columns, name)

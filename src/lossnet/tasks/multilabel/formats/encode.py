@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from lossnet.data.limits import check_cells
 from lossnet.data.table import MISSING, Table
@@ -17,6 +18,8 @@ from lossnet.plain_text import some
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.formats.coding import Coding, choose
 
+#: What the argument ``labels`` may be.
+WHICH = "n for the first n, -n for the last n, or a list of names"
 _BITS = frozenset((0.0, 1.0))
 
 
@@ -32,8 +35,7 @@ class LabelColumns:
 def chosen(names: Sequence[str], labels: int | Sequence[str], where: str) -> list[int]:
     """The columns that ``labels`` (a number or names) picks, in the order of the file."""
     if isinstance(labels, bool | str):
-        rule = "give a number (n for the first n, -n for the last n) or a list of names"
-        raise SettingError(f"labels={labels!r}: {rule}")
+        raise SettingError(f"labels={labels!r}: give a number or names ({WHICH})")
     if isinstance(labels, int):
         if labels == 0 or abs(labels) >= len(names):
             asked = f"{labels} label columns asked for among {len(names)} columns"
@@ -80,8 +82,6 @@ def encode(
     codings = {j: choose(tables, j, label=False) for j in features}
     blocks = [_block(table, codings) for table in tables]
     if any(hasattr(b, "tocsr") for b in blocks):
-        from scipy.sparse import csr_matrix
-
         blocks = [csr_matrix(b) for b in blocks]
     if Y is None:
         bits = {j: _label_coding(tables, j) for j in labels.index}
@@ -146,8 +146,6 @@ def _block(table: Table, codings: dict[int, Coding]) -> Any:
         for place, rows, offset, values in entries:
             out[rows, place + offset] = values
         return out
-    from scipy.sparse import csr_matrix
-
     words = sum(not c.lists_all(table.default(j)) for j, c in used.items())
     check_cells(table.path, table.n_rows, words, "columns of words")
     parts = [(np.zeros(0, dtype=np.int64),) * 3]
