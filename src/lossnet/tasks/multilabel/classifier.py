@@ -142,11 +142,9 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         X = read_rows(self, inputs, reset=first)
         if targets is None:
             return MultiLabelData(X)
-        if not first:
-            return MultiLabelData(X, self.labels_.encode(targets))
-        Y, labels = Labels.read(targets)
-        self._set_labels(labels)
-        return MultiLabelData(X, Y)
+        if first:
+            self._set_labels(Labels.of(targets))
+        return MultiLabelData(X, self.labels_.encode(targets))
 
     def _set_labels(self, labels: Labels) -> None:
         self.labels_ = labels
@@ -187,9 +185,8 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
 
     def _measure(self, data: MultiLabelData, outputs: Any) -> float:
         """The metric at the threshold a user would get."""
-        return thresholds.validation_metric(
-            self.threshold, get_metric(self.metric), data.Y, outputs
-        )
+        metric = get_metric(self.metric)
+        return thresholds.validation_metric(self.threshold, metric, data.Y, outputs)
 
     def _finish(self, validation: Any) -> None:
         self.threshold_: Any = 0.5 if isinstance(self.threshold, str) else float(self.threshold)
@@ -240,8 +237,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Subset accuracy: the share of rows with all labels correct."""
         if isinstance(X, MultiLabelData):
-            data = self._scored((X, y))
-            y = self.labels_.decode(data.Y)
+            y = self.labels_.decode(self._scored((X, y)).Y)
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
     def energy(self, X: Any, Y: Any = None) -> Any:

@@ -45,24 +45,22 @@ class Labels:
     classes: np.ndarray | None = None
 
     @classmethod
-    def read(cls, Y: Any) -> tuple[np.ndarray, Labels]:
-        """The matrix ``(n, L)`` of training labels as uint8, and what its columns are.
+    def of(cls, Y: Any) -> Labels:
+        """What the columns of training labels are; :meth:`encode` gives their matrix.
 
         Takes indicator matrices as numpy arrays, lists, scipy sparse matrices and frames, and
         a 1-D y of two classes.
         """
         values, names = _array(Y)
         if values.ndim == 1:
-            labels = cls(["y"], classes=_two_classes(values))
-            return labels.encode(values), labels
+            return cls(["y"], classes=_two_classes(values))
         if names and (twice := Counter(names).most_common(1)[0])[1] > 1:
             raise DataError(f"two columns of Y are called {twice[0]!r}; give each its own name")
         made_up = [f"label_{i}" for i in range(values.shape[1])]
-        labels = cls(names or made_up, named=bool(names))
-        return check_binary(values, "Y", labels.names).astype(np.uint8), labels
+        return cls(names or made_up, named=bool(names))
 
     def encode(self, Y: Any) -> np.ndarray:
-        """Further labels as the same matrix; the columns of a frame are found by their names."""
+        """Labels as a matrix ``(n, L)`` of uint8; columns of a frame are found by their names."""
         values = self._columns(Y)
         if self.classes is None:
             return check_binary(values, "Y", self.names).astype(np.uint8)
