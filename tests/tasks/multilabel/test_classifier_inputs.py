@@ -246,3 +246,13 @@ def test_data_in_place_of_matrices(classifier, data) -> None:
             classifier().fit(bad if bad is not None else X)
     with pytest.raises(DataError, match="holds its labels"):
         classifier().fit(named, Y)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_columns_of_data_are_put_in_the_order_of_the_frame(classifier, data) -> None:
+    X, Y = data
+    names = [f"f{k}" for k in range(X.shape[1])]
+    model = classifier().fit(pd.DataFrame(X, columns=names), Y)
+    backwards = MultiLabelData(X[:, ::-1].copy(), feature_names=names[::-1])
+    expected = model.predict_proba(pd.DataFrame(X, columns=names))
+    np.testing.assert_array_equal(model.predict_proba(backwards), expected)

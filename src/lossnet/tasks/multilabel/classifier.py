@@ -136,7 +136,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         if isinstance(inputs, MultiLabelData):
             if targets is not None:
                 raise DataError(f"{inputs.name} holds its labels; leave out Y")
-            inputs, targets = inputs.X, inputs if inputs.labelled else None
+            targets = inputs if inputs.labelled else None
         elif first and targets is None:
             raise DataError("fit requires y to be passed, but the target y is None")
         X = read_rows(self, inputs, reset=first)

@@ -23,8 +23,13 @@ _LISTS = "for label lists see sklearn.preprocessing.MultiLabelBinarizer"
 def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """``X`` checked: a float32 array or CSR matrix, no infinity, in the columns of training.
 
-    With ``reset``, these become the estimator's columns.
+    With ``reset``, these become the estimator's columns. Those of a :class:`MultiLabelData` are
+    put in the order of the DataFrame trained on.
     """
+    if isinstance(X, MultiLabelData):
+        place = {name: k for k, name in enumerate(X.feature_names)}
+        known = [] if reset else list(getattr(estimator, "feature_names_in_", []))
+        X = X.X[:, [place[name] for name in known]] if place.keys() == {*known} else X.X
     check_real(X, "X")
     options = {"accept_sparse": "csr", "dtype": np.float32, "ensure_all_finite": "allow-nan"}
     return validate_data(estimator, X, reset=reset, **options)
