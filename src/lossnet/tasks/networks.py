@@ -91,6 +91,8 @@ def check_memory(build: Callable[[], Mapping[str, nn.Module]]) -> None:
         raise SettingError(f"the nets are too large ({error}); make them smaller") from error
     weights = sum(weight.numel() for net in nets.values() for weight in net.parameters())
     needed = 16 * weights  # float32: weights, gradients and the two averages of Adam
+    if not hasattr(os, "sysconf"):  # not a POSIX system
+        return
     have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > have:
         what = f"training {weights:,} weights takes {needed / 2**30:.0f} GB of memory"

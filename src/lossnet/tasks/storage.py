@@ -53,7 +53,7 @@ def save(model: StructuredEstimator, path: str | Path, *, keep_energy: bool) -> 
 
 def _check_unchanged(model: StructuredEstimator, kept: list[str]) -> None:
     """Raise where the parameters, changed since ``fit``, no longer describe the fitted nets."""
-    fresh = model._build_nets(kept) if model._assembled().nets == model.method_.nets else {}
+    fresh = model._new_nets(kept) if model._assembled().nets == model.method_.nets else {}
     for name in kept:
         if name not in fresh or _shapes(fresh[name]) != _shapes(model.nets_[name]):
             what = f"the net {name!r} was fitted with other parameters than the estimator has now"
@@ -94,7 +94,8 @@ def load(cls: type[E], path: str | Path, replace: dict[str, Any]) -> E:
         files = {key: contents[name] for name, key in _FACTS.items() if name in contents}
         model._unpack(tensors, {**config, **{key: json.loads(v) for key, v in files.items()}})
         _check_sizes(model, config["nets"], tensors)
-        model.nets_ = model._build_nets(config["nets"])
+        nets = model._new_nets(config["nets"])
+        model.nets_ = {name: net.to(model.device) for name, net in nets.items()}
         for name, net in model.nets_.items():
             net.load_state_dict(_stored(net, name, tensors))
             net.eval().requires_grad_(False)
