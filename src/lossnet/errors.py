@@ -41,6 +41,6 @@ def unknown(kind: str, name: str, options: Iterable[str]) -> SettingError:
     """
     known = sorted(options)
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = f": did you mean {near[0]!r}?" if near else ""
     listed = ", ".join(known) if known else "none"
-    return SettingError(f"unknown {kind} {name!r}: {hint}(known: {listed})")
+    return SettingError(f"unknown {kind} {name!r}{hint} (known: {listed})")

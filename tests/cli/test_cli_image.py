@@ -80,7 +80,7 @@ def test_trains_on_a_folder_of_pairs(lossnet: Run, tmp_path: Path) -> None:
     again = lossnet("train", data, "--out", out, *settings, "task_net=unet", *names, "--resume")
     assert "finished run" in again.out
     other = lossnet("train", data, "--out", out, *settings, "task_net=unet", "--resume")
-    assert "other settings (classes differ)" in one_line(other)
+    assert "other settings (different: classes)" in one_line(other)
 
 
 def test_trains_on_arrays_and_given_parts(lossnet: Run, tmp_path: Path) -> None:

@@ -453,3 +453,11 @@ def test_subclasses_with_fewer_parameters_come_back(data, tmp_path) -> None:
     model = Fixed().fit(*data)
     model.save(tmp_path / "m")
     same(Fixed.load(tmp_path / "m"), model, data[0])
+
+
+def test_load_takes_a_threshold_and_names_parameters_that_do_not_fit(tmp_path):
+    X, Y = [[0.0], [1.0]] * 10, [[0, 1], [1, 0]] * 10
+    MultiLabelClassifier(hidden=(4,), max_epochs=1, random_state=0).fit(X, Y).save(tmp_path)
+    assert MultiLabelClassifier.load(tmp_path, threshold=0.3).threshold_ == 0.3
+    with pytest.raises(DataError, match="or does not fit the given hidden: the weights do not"):
+        MultiLabelClassifier.load(tmp_path, hidden=(3,))

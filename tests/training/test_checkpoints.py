@@ -220,8 +220,8 @@ def refused(path: Path, message: str, settings=SETTINGS, name: str = "nce-energy
 
 
 def test_other_settings_are_refused_by_name(saved) -> None:
-    refused(saved, r"made with other settings \(lr differ", {**SETTINGS, "lr": 0.2})
-    refused(saved, r"\(hidden, lr differ\); resume with the same ones", {"method": "nce-energy"})
+    refused(saved, r"made with other settings \(different: lr", {**SETTINGS, "lr": 0.2})
+    refused(saved, r"\(different: hidden, lr\); resume", {"method": "nce-energy"})
     resume(saved, trainer_of("nce-energy"), {**SETTINGS, "hidden": [8, 8]})  # a list is a tuple
 
 

@@ -60,7 +60,7 @@ def check_finished(folder: Path, model: Any, parts: Parts[Any]) -> None:
     changed = sorted(k for k in wanted if k != "verbose" and stored.get(k) != describe(wanted[k]))
     data, other = read_data(folder), ""
     if changed:
-        other = f"with other settings ({', '.join(changed)} differ)"
+        other = f"with other settings (different: {', '.join(changed)})"
     elif data is not None and data.get("train_checksum") != parts.train.checksum():
         other = f"on other data ({data.get('source')})"
     if other:

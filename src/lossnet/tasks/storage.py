@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -82,7 +82,7 @@ def load(cls: type[E], path: str | Path, replace: dict[str, Any]) -> E:
     config, contents = model_folder.read_model(path)
     if entry_of(config, "estimator", str, path) != cls.__name__:
         raise DataError(f"{path} holds a {config['estimator']}, not a {cls.__name__}")
-    with _reported(path):
+    with _reported(path, replace):
         model = _configured(cls, path, config, replace)
         tensors = safetensors.torch.load(contents[WEIGHTS])
         _check_finite(tensors)
@@ -104,7 +104,7 @@ def load(cls: type[E], path: str | Path, replace: dict[str, Any]) -> E:
 
 
 @contextmanager
-def _reported(path: str | Path) -> Iterator[None]:
+def _reported(path: str | Path, given: Iterable[str]) -> Iterator[None]:
     """Turn what damaged contents raise into one error that names the folder."""
     try:
         yield
@@ -112,7 +112,8 @@ def _reported(path: str | Path) -> Iterator[None]:
         if isinstance(error, LossnetError) and str(path) in str(error):
             raise
         what = error if isinstance(error, LossnetError) else repr(error)
-        raise DataError(f"the model in {path} is damaged: {what}") from error
+        cause = f", or does not fit the given {', '.join(given)}" if given else ""
+        raise DataError(f"the model in {path} is damaged{cause}: {what}") from error
 
 
 def _check_finite(tensors: Mapping[str, Tensor]) -> None:

@@ -110,8 +110,8 @@ def resume(path: str | Path, trainer: Trainer, settings: Mapping[str, Any]) -> N
     if stored != given:
         changed = sorted(key for key in {*stored, *given} if stored.get(key) != given.get(key))
         raise DataError(
-            f"{path} was made with other settings ({', '.join(changed)} differ); resume with the "
-            "same ones, or start again without resuming"
+            f"{path} was made with other settings (different: {', '.join(changed)}); resume with "
+            "the same ones, or start again without resuming"
         )
     try:
         _restore(trainer, tensors, state)

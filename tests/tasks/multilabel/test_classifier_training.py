@@ -182,9 +182,9 @@ def test_resume_refuses_other_settings_and_data(classifier, data, tmp_path) -> N
     def resumed(model, X, Y):
         return model.fit(X, Y, checkpoint=path, resume_from_checkpoint=True)
 
-    with pytest.raises(DataError, match=r"other settings \(dropout, energy_dropout differ\)"):
+    with pytest.raises(DataError, match=r"other settings \(different: dropout, energy_dropout\)"):
         resumed(classifier(max_epochs=1, dropout=0.1), X, Y)
-    with pytest.raises(DataError, match=r"other settings \(data differ\)"):
+    with pytest.raises(DataError, match=r"other settings \(different: data\)"):
         resumed(classifier(max_epochs=1), X + 1, Y)
     with pytest.raises(DataError, match="seed"):
         resumed(classifier(max_epochs=1, random_state=4), X, Y)

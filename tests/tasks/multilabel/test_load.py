@@ -142,7 +142,7 @@ def test_folders_without_what_is_needed(write, tmp_path) -> None:
 
 
 def test_names_that_do_not_exist(write, tmp_path) -> None:
-    with pytest.raises(SettingError, match="unknown data set 'isin': did you mean 'ising'"):
+    with pytest.raises(SettingError, match="data set 'isin': did you mean 'ising'"):
         load("isin")
     for missing in ("nowhere.arff", "no/where", tmp_path / "nothing"):
         with pytest.raises(DataError, match="does not exist"):
@@ -192,3 +192,11 @@ def test_files_of_a_folder_that_are_not_read_are_named(tmp_path) -> None:
     assert splits.test is not None
     assert splits.test.notes == []
     assert load(tmp_path).notes == [f"not read in {tmp_path}: README.md, a-test.csv, a-train.csv"]
+
+
+def test_data_and_its_parts_have_a_short_repr():
+    parts = load_splits("digits-attributes")
+    assert (
+        repr(parts.train) == "MultiLabelData('digits-attributes', 300 rows, 64 features, 22 labels)"
+    )
+    assert len(repr(parts)) < 400

@@ -21,7 +21,7 @@ RESIZE = "with size= of load_images, --size on the command line"
 BLACK_AND_WHITE = "masks hold 0 and 255, taken as the classes 0 and 1"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ImageData:
     """Images of one size, and where known the class of every pixel.
 
@@ -63,6 +63,11 @@ class ImageData:
                 masks = (masks == 255).astype(np.int64)
                 self._put(notes=[*self.notes, BLACK_AND_WHITE])
             self._put(masks=masks)
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.images.shape[1:]))
+        masks = f"{self.classes} classes" if self.labelled else "without masks"
+        return f"ImageData({self.name!r}, {len(self)} images of {shape}, {masks})"
 
     def _put(self, **values: Any) -> Self:
         for name, value in values.items():

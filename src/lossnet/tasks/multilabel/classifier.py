@@ -285,6 +285,9 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         if threshold.shape not in ((), (self.n_labels_,)):
             raise DataError(f"the threshold has shape {threshold.shape}, not one for each label")
         self.threshold_ = float(threshold) if threshold.ndim == 0 else threshold
+        given = self.threshold
+        if not isinstance(given, str) and given != facts["parameters"].get("threshold", given):
+            self.threshold_ = float(given)  # in place of the stored one
         self.imputer_ = Imputer(vector(tensors, "imputer/means", self.n_features_in_))
         self.standardiser_ = Standardiser.from_tensors(tensors, self.n_features_in_)
 

@@ -19,7 +19,7 @@ from lossnet.tasks.multilabel.metrics import check_binary
 Features: TypeAlias = Any
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MultiLabelData:
     """Rows of features and the labels that are on in each.
 
@@ -63,6 +63,10 @@ class MultiLabelData:
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
+
+    def __repr__(self) -> str:
+        counts = f"{len(self)} rows, {self.n_features} features, {self.n_labels} labels"
+        return f"MultiLabelData({self.name!r}, {counts})"
 
     @property
     def n_rows(self) -> int:

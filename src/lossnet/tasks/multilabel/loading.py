@@ -120,4 +120,4 @@ def _existing(source: str | Path) -> Path | None:
         return path
     if isinstance(source, Path) or "/" in name or extension(name) in EXTENSIONS:
         raise DataError(f"{source} does not exist")
-    raise unknown("data set", name, BUILTIN)
+    raise unknown("file, folder or built-in data set", name, BUILTIN)

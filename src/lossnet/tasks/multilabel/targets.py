@@ -157,5 +157,5 @@ def _two_classes(y: np.ndarray) -> np.ndarray:
         raise DataError(f"{rule} For many labels give an indicator matrix of 0 and 1")
     classes = np.unique(y)
     if len(classes) < 2:
-        raise DataError(f"y holds one class only, {classes[0]!r}; two are needed to train")
+        raise DataError(f"y holds one class only, {str(classes[0])!r}; two are needed to train")
     return classes
