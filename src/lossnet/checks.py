@@ -63,7 +63,7 @@ def check_widths(name: str, value: Any) -> None:
     sequence = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
     if not sequence or not all(_is_int(width) and width >= 1 for width in value):
         raise SettingError(
-            f"{name} must be integers of at least 1, such as (400, 400), got {value!r}"
+            f"{name} must be a sequence of integers from 1, as (400, 400), got {value!r}"
         )
     if len(tuple(value)) > 100 or max(value, default=0) > LARGEST:
         raise SettingError(f"{name} must be at most 100 widths of at most {LARGEST:,}")

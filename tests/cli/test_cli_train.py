@@ -100,7 +100,7 @@ def test_parts_are_set_by_dots_and_by_nesting(lossnet: Run, csv_file: Path, tmp_
         ("samples=3", "write method.samples"),
         ("max_epochs=two", "max_epochs must be an integer of at least 1, got 'two'"),
         ("max_epochs=0", "max_epochs must be an integer of at least 1, got 0"),
-        ("hidden=3", "hidden must be integers"),
+        ("hidden=3", "hidden must be a sequence of integers"),
         ("method.samples=1.5", "samples must be an integer, got 1.5"),
         ("threshold=tuend", "did you mean 'tuned'?"),
         ("metric=exmaple-f1", "did you mean 'example-f1'?"),

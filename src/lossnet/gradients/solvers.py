@@ -132,7 +132,7 @@ class ConjugateGradient(Checked):
             bend = dot(direction, product)
             if not 0.0 < bend < math.inf:
                 raise SolverError(
-                    f"conjugate gradients: p'A p is {bend:.3g} at step {step}, below 0; {_REMEDY}"
+                    f"conjugate gradients: p'A p is {bend:.3g} at step {step}; {_REMEDY}"
                 )
             length = square / bend
             torch._foreach_add_(x, direction, alpha=length)

@@ -45,7 +45,7 @@ from lossnet.proposals import GBI
         ({"dropout": 1.0}, "dropout must be a number from 0 to below 1, got 1.0"),
         ({"dropout": "half"}, "dropout must be .*, got 'half'"),
         ({"input_dropout": -0.1}, "input_dropout must be .*, got -0.1"),
-        ({"hidden": 400}, r"hidden must be integers of at least 1.*got 400"),
+        ({"hidden": 400}, r"hidden must be a sequence of integers from 1.*got 400"),
         ({"hidden": (8, 0)}, r"hidden must be .*got \(8, 0\)"),
         ({"hidden": "88"}, "hidden must be .*got '88'"),
         ({"hidden": (8.0,)}, r"hidden must be .*got \(8.0,\)"),
