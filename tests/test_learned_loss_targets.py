@@ -7,7 +7,7 @@ from torch import nn
 
 from lossnet import LearnedLoss
 from lossnet.energies import ChainEnergy
-from lossnet.errors import DataError
+from lossnet.errors import DataError, SettingError
 from lossnet.spaces import Categorical
 
 T, C = 6, 3
@@ -84,3 +84,15 @@ def test_wrong_shapes_and_classes_are_refused() -> None:
         labels(*batch()[:2], torch.zeros(B, 3))
     with pytest.raises(DataError, match=r"for class indices take space=Categorical\(\)"):
         labels(*batch()[:2], torch.zeros(B, dtype=torch.long))
+
+
+def test_values_that_are_no_targets_are_refused() -> None:
+    x, logits, y = batch()
+    with pytest.raises(DataError, match=r"y must be between 0 and 1, got 3"):
+        LearnedLoss(make_energy())(x, logits, 3 * torch.ones_like(y))
+    with pytest.raises(DataError, match="the batch is empty"):
+        LearnedLoss(make_energy())(x[:0], logits[:0], y[:0])
+    with pytest.raises(
+        SettingError, match=r"energy must be a lossnet.energies.Energy .* got Linear"
+    ):
+        LearnedLoss(nn.Linear(D, L))

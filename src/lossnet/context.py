@@ -64,7 +64,7 @@ def stream_seed(seed: int, name: str) -> int:
     return int.from_bytes(digest[:6], "little")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Context:
     """A batch, the nets and their cached passes.
 

@@ -83,6 +83,9 @@ class LearnedLoss(nn.Module):
         super().__init__()
         if not isinstance(method, str) and method_params:
             raise SettingError("method_params go with a method's name, not with a Method")
+        if not hasattr(energy, "encode"):
+            kind = type(energy).__name__
+            raise SettingError(f"energy must be a lossnet.energies.Energy with encode, got {kind}")
         self.method = build(method, method_params) if isinstance(method, str) else method
         self.space = space or Binary()
         self.energy = energy

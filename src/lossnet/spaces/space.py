@@ -74,11 +74,18 @@ def as_target(space: Space, logits: Tensor, y: Tensor, mask: Tensor | None = Non
             [1, 0, 0]])
     """
     positions = logits.shape[:-1] if space.coupled else logits.shape
+    if not len(logits):
+        raise DataError("the batch is empty; leave out batches without rows")
     if mask is not None and mask.shape != positions:
         raise DataError(
             f"mask has shape {tuple(mask.shape)} and must have {tuple(positions)}, as the logits"
         )
     if y.shape == logits.shape:
+        outside = (y < 0) | (y > 1)
+        if mask is not None:
+            outside &= mask.unsqueeze(-1) if space.coupled else mask
+        if outside.any():
+            raise DataError(f"y must be between 0 and 1, got {y[outside][0].item()}")
         return y
     if not space.coupled or y.shape != positions:
         raise DataError(_wrong_shape(space, logits, y))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class AdamW:
     """``torch.optim.AdamW(fused=True)``, bit for bit, for one group of parameters.
 

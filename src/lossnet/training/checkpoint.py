@@ -32,7 +32,7 @@ _STATE = {
 }
 
 
-@dataclass
+@dataclass(repr=False)
 class Checkpoint(Callback):
     """A callback that writes ``path`` after an epoch, at most every ``seconds``.
 

@@ -36,7 +36,7 @@ class Callback:
         """After the last phase, or when training stops on an error."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Trainer:
     """Runs a method's phases on batches of a source.
 
