@@ -99,8 +99,8 @@ def test_the_steps_survive_a_folder_and_end_with_the_next_fit(fitted, data, tmp_
 def test_methods_that_do_not_descend_say_so(classifier, data) -> None:
     X, Y = data
     message = (
-        "'seal-margin' predicts without descending on the energy; set refine, for instance to "
-        "'net', or use a method such as alen or dvn"
+        "'seal-margin' predicts without descending on the energy; set refine='net', or use a "
+        "method such as alen or dvn"
     )
     clf = classifier("seal-margin", max_epochs=1).fit(X, Y)
     with pytest.raises(SettingError, match=message):

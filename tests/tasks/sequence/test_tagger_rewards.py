@@ -136,7 +136,7 @@ GIVEN = {"unlabelled": UNLABELLED, "reward": dictionary}
         (
             lambda: tagger().fit(*LABELLED, unlabelled=UNLABELLED),
             SettingError,
-            r"'seal-reward' judges outputs on unlabelled rows by a reward; pass one",
+            r"'seal-reward' as configured judges outputs on unlabelled rows by a reward; pass one",
         ),
         (
             lambda: tagger().fit(*LABELLED, reward=dictionary),

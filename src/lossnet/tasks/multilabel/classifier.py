@@ -237,7 +237,8 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Subset accuracy: the share of rows with all labels correct."""
         if isinstance(X, MultiLabelData):
-            y = self.labels_.decode(self._scored((X, y)).Y)
+            data = self._scored((X, y))
+            y = self.labels_.decode(data.Y)
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
     def energy(self, X: Any, Y: Any = None) -> Any:
