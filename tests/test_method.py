@@ -159,16 +159,16 @@ REFUSED = {
     ),
     "an inner objective without the energy": (
         lambda: build("implicit-ssvm", {"energy_weight": 0.0}),
-        "the inner objective does not depend on energy; "
+        "the inner objective does not depend on energy, so the implicit part is always zero; "
         "give its energy term a weight, or take gradient=Direct()",
     ),
     "Gauss-Newton of nothing": (
         lambda: build("implicit-ssvm", {"xent_weight": 0.0}),
-        "no inner term is convex; give cross-entropy a weight, or take curvature='hessian'",
+        "no inner term is convex in the logits; give cross-entropy a weight",
     ),
     "Gauss-Newton without damping": (
         lambda: build("implicit-nce", {"gradient": {"damping": 0.0}}),
-        "gradient: damping must be above 0 with .*, a singular matrix, got 0",
+        "gradient: damping must be above 0 with .*, got 0: the matrix is singular",
     ),
     "negative damping": (
         lambda: build("implicit-dvn", {"gradient": {"damping": -1.0, "curvature": "hessian"}}),
@@ -224,7 +224,7 @@ REFUSED = {
     "unlabelled rows and cross-entropy": (
         lambda: phase(rows="unlabelled", name="tune"),
         "phase 'tune' trains 'task' on unlabelled rows, and its objective needs the truth; take "
-        "rows='train', or terms without the truth",
+        "rows='train', or an objective without cross-entropy",
     ),
     "unlabelled rows and a contrast": (
         lambda: phase(energy(), rows="unlabelled"),

@@ -77,7 +77,8 @@ class Update:
         self.gradient.check(self.objective, self.trained)
         if idle := set(self.trained) - self.objective.nets:
             raise SettingError(
-                f"the update of {self.name!r} never runs {sorted(idle)[0]!r}; leave that net out"
+                f"the update of {self.name!r} never runs {sorted(idle)[0]!r}; leave that net "
+                "out, or give it a part of the objective"
             )
 
     @property
@@ -134,7 +135,8 @@ class Phase(Checked):
             if self.rows != "train" and update.objective.needs >= TARGET:
                 raise SettingError(
                     f"phase {self.name!r} trains {update.name!r} on {self.rows} rows, and its "
-                    "objective needs the truth; take rows='train', or terms without the truth"
+                    "objective needs the truth; take rows='train', or an objective without "
+                    "cross-entropy, costs or contrasts"
                 )
 
     @property
@@ -185,7 +187,8 @@ class Method:
         for name, plan in self.derived.items():
             if plan.base in self.derived:
                 raise SettingError(
-                    f"the net {name!r} must not be derived from {plan.base!r}, itself derived"
+                    f"the net {name!r} must not be derived from {plan.base!r}, itself derived; "
+                    "derive both from the same net"
                 )
         for phase in self.phases:
             named = {*phase.copies, *phase.copies.values()}

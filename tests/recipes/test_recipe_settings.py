@@ -225,7 +225,7 @@ def test_unknown_names_are_refused_with_a_suggestion() -> None:
         build("seal-margin", {"cost": "haming"})
     with pytest.raises(SettingError, match=r"unknown kind of candidates 'perturb': .*'perturbed'"):
         build("seal-regression-s", {"candidates": "perturb"})
-    with pytest.raises(SettingError, match=r"unknown start 'zeros': \(known: net, random\)"):
+    with pytest.raises(SettingError, match=r"unknown start 'zeros' \(known: net, random\)"):
         build("nce-energy", {"start": "zeros"})
 
 

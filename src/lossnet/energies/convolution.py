@@ -65,7 +65,8 @@ class ConvolutionalCritic(Energy):
         """The image's part of the first convolution, ``(B, width, H, W)``."""
         if tuple(x.shape[2:]) != self.size:
             raise DataError(
-                f"images must be {self.size}, got {(*x.shape[2:],)}; crop them, or take ScoreMap"
+                f"images must be {self.size}, got {(*x.shape[2:],)}; crop them, or take ScoreMap, "
+                "which works on any size"
             )
         return self.features.first(x)
 

@@ -95,7 +95,8 @@ def hypergradient(
     check_value("product", Product, product)
     if curvature == "gauss-newton" and outputs is None:
         raise SettingError(
-            "curvature='gauss-newton' needs outputs, a function of the outputs and losses, got None"
+            "curvature='gauss-newton' needs outputs, a function that returns the net's outputs and "
+            "the losses computed from them, got None"
         )
     both = _gradient(primary, [*outer, *inner])
     explicit, b = both[: len(outer)], both[len(outer) :]

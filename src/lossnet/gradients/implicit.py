@@ -54,11 +54,13 @@ class Implicit(Checked, GradientRule):
         super().__post_init__()
         if self.curvature == "gauss-newton" and self.damping == 0:
             raise SettingError(
-                "damping must be above 0 with curvature='gauss-newton', a singular matrix, got 0"
+                "damping must be above 0 with curvature='gauss-newton', got 0: the matrix is "
+                "singular if a net has more parameters than outputs in a batch"
             )
         if self.curvature == "gauss-newton" and self.inner and self.inner.convex_part is None:
             raise SettingError(
-                "no inner term is convex; give cross-entropy a weight, or take curvature='hessian'"
+                "no inner term is convex in the logits; give cross-entropy a weight, or take "
+                "curvature='hessian'"
             )
 
     @property
@@ -81,8 +83,8 @@ class Implicit(Checked, GradientRule):
             )
         if not set(trains) & self.inner.nets:
             raise SettingError(
-                f"the inner objective does not depend on {' or '.join(trains)}; give its energy "
-                "term a weight, or take gradient=Direct()"
+                f"the inner objective does not depend on {' or '.join(trains)}, so the implicit "
+                "part is always zero; give its energy term a weight, or take gradient=Direct()"
             )
 
     def __call__(

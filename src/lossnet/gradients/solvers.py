@@ -169,6 +169,7 @@ def _size_of_right_side(solver: str, b: Vector) -> float:
     size = norm(b)
     if not math.isfinite(size):
         raise SolverError(
-            f"{solver}: the primary loss has a gradient of norm {size}; lower the learning rate"
+            f"{solver}: the primary loss has a gradient of norm {size}, which is not finite; lower "
+            "the learning rate or clip the gradient"
         )
     return size

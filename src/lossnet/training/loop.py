@@ -248,7 +248,9 @@ class Trainer:
             row = {"metric": value}
         if math.isnan(value):
             where = f"(phase {self.phase.name!r}, epoch {self.epoch})"
-            raise TrainingError(f"the validation {self.phase.monitor} became nan {where}")
+            raise TrainingError(
+                f"the validation {self.phase.monitor} became nan {where}: early stopping fails"
+            )
         # F1 of spans and IoU are 0 until the first hit: among such epochs the last has learnt most,
         # and they are no reason to stop or to lower the learning rate.
         waiting = self.phase.monitor == "metric" and value == self.best == 0.0
