@@ -165,7 +165,7 @@ def test_a_folder_in_use_is_refused(lossnet: Run, csv_file: Path, tmp_path: Path
     again = lossnet("train", csv_file, "--out", out, *SMALL[:-1], "--resume")
     assert (again.code, "finished run" in again.out) == (0, True)
     other = lossnet("train", csv_file, "--out", out, *SMALL, "--seed", "1", "--resume")
-    assert "random_state differ" in one_line(other)
+    assert "(different: random_state)" in one_line(other)
     assert lossnet("train", csv_file, "--out", out, *SMALL, "--seed", "1", "--overwrite").code == 0
     assert config_of(out)["random_state"] == 1
     both = lossnet("train", csv_file, "--out", out, "--resume", "--overwrite")
