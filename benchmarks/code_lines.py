@@ -1,4 +1,4 @@
-"""Lines of code of ``src/`` at some commits: ``python benchmarks/code_lines.py mended HEAD``.
+"""Lines of code of ``src/`` at some commits: ``python benchmarks/code_lines.py 16f5f8a HEAD``.
 
 Blank lines, comments and docstrings do not count. Without a commit, the working tree is counted.
 """
