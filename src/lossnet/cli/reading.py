@@ -72,11 +72,13 @@ def rows_to_evaluate(task: Task, args: argparse.Namespace, known: Known) -> Rows
     part was cut from; else all rows.
     """
     read = task.read(args.data, args, known=known)
-    split = args.split or _own_split(read, known.get("train_checksum"))
+    trained = _is_training_part(read, known.get("train_checksum"))
+    has_test = "test" in read if own_parts(read) else trained
+    split = args.split or ("test" if has_test else "all")
     data = part_of(read, split, args.data)
     check_labelled(data, args.data, task)
     rows = Rows(data, split, [*data.notes, *task.evaluation_notes(data, args, known)])
-    rows.notes.extend(_trained_on(task, read, rows, args.data, known))
+    rows.notes.extend(_trained_on(task, read, rows, args.data, known, part=trained))
     return rows
 
 
@@ -85,11 +87,6 @@ def rows_to_predict(task: Task, args: argparse.Namespace, known: Known) -> Rows:
     read = task.read(args.data, args, known=known, labelled=False)
     data = part_of(read, args.split, args.data)
     return Rows(data, args.split, list(data.notes))
-
-
-def _own_split(read: dict[str, Any], checksum: str | None) -> str:
-    own = "test" in read if own_parts(read) else _is_training_part(read, checksum)
-    return "test" if own else "all"
 
 
 def _is_training_part(read: dict[str, Any], checksum: str | None) -> bool:
@@ -101,11 +98,15 @@ def _is_training_part(read: dict[str, Any], checksum: str | None) -> bool:
     return train is not None and train.checksum() == checksum
 
 
-def _trained_on(task: Task, read: Any, rows: Rows, source: str, known: Known) -> list[str]:
-    """A note where a model is evaluated on what it was trained on."""
-    checksum = known.get("train_checksum")
-    given, part = _same_source(known.get("source"), source), _is_training_part(read, checksum)
-    if rows.data.checksum() == checksum or (given and rows.split == "train"):
+def _trained_on(
+    task: Task, read: Any, rows: Rows, source: str, known: Known, *, part: bool
+) -> list[str]:
+    """A note where a model is evaluated on what it was trained on.
+
+    ``part`` says whether it was trained on the training part of the data that was read.
+    """
+    given = _same_source(known.get("source"), source)
+    if rows.data.checksum() == known.get("train_checksum") or (given and rows.split == "train"):
         which = "these"
     # Given to training, and what is its training part now was not: then all of it may have been.
     elif (given and not own_parts(read) and not part) or ((given or part) and rows.split == "all"):

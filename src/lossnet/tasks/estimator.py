@@ -85,12 +85,20 @@ class StructuredEstimator(TaskEstimator):
             self._try_nets(train)
             prepared, nets = self._prepared()
             score = None if validation is None else partial(self._validated, validation, held)
-            options: dict[str, Any] = {"score": score, "validation": held, "unlabelled": extra}
-            limits = ("batch_size", "max_epochs", "patience")
-            options |= {name: int(getattr(self, name)) for name in limits}
-            trainer = Trainer(prepared, nets, self._output()[1], train, seed=seed, **options)
-            digest = " ".join(d.checksum() for d in (data, validation, spare) if d is not None)
-            self._add_callbacks(trainer, checkpoint, resuming, seed, digest)
+            trainer = Trainer(
+                prepared,
+                nets,
+                self._output()[1],
+                train,
+                score=score,
+                validation=held,
+                unlabelled=extra,
+                batch_size=int(self.batch_size),
+                max_epochs=int(self.max_epochs),
+                patience=int(self.patience),
+                seed=seed,
+            )
+            self._add_callbacks(trainer, checkpoint, resuming, (data, validation, spare))
             self.refine_steps_ = self.refined_as_ = None
             self.history_ = trainer.run()
             for net in self.nets_.values():
@@ -161,16 +169,20 @@ class StructuredEstimator(TaskEstimator):
             raise SettingError(f"{rule}, got {self.random_state!r}")
 
     def _add_callbacks(
-        self, trainer: Trainer, checkpoint: Any, resuming: bool, seed: int, digest: str
+        self, trainer: Trainer, checkpoint: Any, resuming: bool, given: tuple[Any, ...]
     ) -> None:
-        """Progress and checkpoints; where training is resumed, put the trainer where it stopped."""
+        """Progress and checkpoints; where training is resumed, put the trainer where it stopped.
+
+        A checkpoint belongs to the data ``given``, of which some may be None.
+        """
         if self.verbose:
             trainer.callbacks += [show_progress(self._metric_name()), Duration()]
         if checkpoint is None:
             return
         free = {"device", "random_state", "refine", "verbose"}
         params = {k: describe(v) for k, v in self.resolved_params().items() if k not in free}
-        settings = params | {"seed": seed, "data": digest}
+        digest = " ".join(data.checksum() for data in given if data is not None)
+        settings = params | {"seed": trainer.seed, "data": digest}
         if resuming:
             resume(checkpoint, trainer, settings)
         else:

@@ -79,7 +79,7 @@ def is_conllu(path: str | Path) -> bool:
 
 
 def default_format(path: str | Path) -> ConllFormat:
-    """The columns of a file where nothing is said of them, by its name."""
+    """The columns to read of a file if no format is given: its name decides."""
     return CONLLU if is_conllu(path) else ConllFormat()
 
 

@@ -120,7 +120,7 @@ class SequenceFiles:
 
     @property
     def layout(self) -> ConllFormat:
-        """The columns where nothing is said of them."""
+        """The columns to read if no format is given."""
         return default_format(next(iter(self.files.values())))
 
     @property

@@ -183,11 +183,11 @@ class TaggingEstimator(StructuredEstimator):
         return sentences_to_tag(sentences, columns, trained=len(self.coder_.columns))
 
     def _add_callbacks(
-        self, trainer: Any, checkpoint: Any, resuming: bool, seed: int, digest: str
+        self, trainer: Any, checkpoint: Any, resuming: bool, given: tuple[Any, ...]
     ) -> None:
-        # Of a file of vectors the settings hold the name.
-        given = self.vectors.checksum() if isinstance(self.vectors, WordVectors) else ""
-        super()._add_callbacks(trainer, checkpoint, resuming, seed, f"{digest} {given}")
+        # If the vectors are a file, its name is among the settings.
+        vectors = self.vectors if isinstance(self.vectors, WordVectors) else None
+        super()._add_callbacks(trainer, checkpoint, resuming, (*given, vectors))
 
     # Nets ------------------------------------------------------------------------------------
 
