@@ -34,8 +34,22 @@ def test_help_loads_nothing_heavy() -> None:
     commands = "".join(f"main(['{name}', '--help']);" for name in COMMANDS)
     code = (
         f"import sys; from lossnet.cli import main; main(['--help']); {commands}"
-        "heavy = {'torch', 'sklearn', 'numpy', 'scipy', 'yaml', 'tqdm', 'matplotlib'};"
+        "heavy = {'torch', 'sklearn', 'numpy', 'scipy', 'yaml', 'tqdm', 'matplotlib',"
+        "'transformers', 'peft', 'tokenizers', 'huggingface_hub'};"
         "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_module_imports_the_text_extra() -> None:
+    """They take seconds to import, and not everyone installs them."""
+    code = (
+        "import importlib, pkgutil, sys, lossnet\n"
+        "for found in pkgutil.walk_packages(lossnet.__path__, 'lossnet.'):\n"
+        "    if not found.name.endswith('__main__'): importlib.import_module(found.name)\n"
+        "extra = {'transformers', 'peft', 'tokenizers', 'huggingface_hub'} & set(sys.modules)\n"
+        "sys.exit(str(extra) if extra else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
