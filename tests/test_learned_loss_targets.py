@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from small_losses import DYNAMIC, B, D, L, batch, make_energy, seeded
+from small_losses import DYNAMIC, B, D, L, batch, equal, make_energy, seeded, tensors
 from torch import nn
 
 from lossnet import LearnedLoss
@@ -96,3 +96,26 @@ def test_values_that_are_no_targets_are_refused() -> None:
         SettingError, match=r"energy must be a lossnet.energies.Energy .* got Linear"
     ):
         LearnedLoss(nn.Linear(D, L))
+
+
+@pytest.mark.parametrize("call", ["__call__", "step", "energy_loss"])
+def test_inputs_that_do_not_fit_the_logits_are_refused(call) -> None:
+    x, logits, y = batch()
+    criterion = LearnedLoss(make_energy())
+    before = tensors(criterion)
+    loss = getattr(criterion, call)
+    with pytest.raises(DataError, match=r"x has shape \(9, 5\) and logits have \(12, 4\); they m"):
+        loss(x[:9], logits, y)
+    with pytest.raises(DataError, match=r"must have the same number of rows"):
+        loss(x[0], logits, y)
+    x[3, 1] = torch.nan
+    for form in (x, [x], {"features": (x,)}):
+        with pytest.raises(DataError, match="x is NaN in row 3 of the batch; replace"):
+            loss(form, logits, y)
+    assert equal(before, tensors(criterion))
+
+
+def test_a_diverged_model_is_not_taken_for_a_diverged_loss_net() -> None:
+    x, logits, y = batch()
+    with pytest.raises(DataError, match=r"logits are NaN in row 0 .* of your model"):
+        LearnedLoss(make_energy()).step(x, logits * torch.nan, y)

@@ -18,6 +18,8 @@ from lossnet.recipes import build
 from lossnet.spaces import Binary, Space, as_target
 from lossnet.training.own_loop import (
     OptimizerFactory,
+    check_input,
+    check_numbers,
     detached,
     fixed,
     restoring_modes,
@@ -121,6 +123,7 @@ class LearnedLoss(nn.Module):
         """
         if not (self._update and self.optimizer and self._learning and logits.requires_grad):
             return None
+        check_numbers(logits, "logits are", "lower the learning rate of your model")
         total = 0.0
         with self._computing(logits):
             context = self._context(x, logits.detach(), y, mask)
@@ -196,6 +199,7 @@ class LearnedLoss(nn.Module):
         dtype = next((p.dtype for p in self.energy.parameters()), torch.float32)
         mask = None if mask is None else mask.bool()
         target = as_target(self.space, logits, y, mask).to(dtype)
+        check_input(x, logits)
         return Context(
             {"energy": self.energy},
             Batch(detached(x, dtype), target, mask),

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lossnet.errors import SettingError
+from lossnet.errors import DataError, SettingError
 from lossnet.method import Method, Optimiser, Update
 from lossnet.objectives import Judge
 
@@ -75,6 +75,26 @@ def detached(x: Any, dtype: torch.dtype) -> Any:
     if type(x) is dict:
         return {key: detached(part, dtype) for key, part in x.items()}
     return x
+
+
+def check_input(x: Any, logits: Tensor) -> None:
+    """Inputs must have as many rows as the logits, and no NaN; in lists, tuples and dicts too."""
+    if isinstance(x, Tensor) and x.shape[:1] != logits.shape[:1]:
+        raise DataError(
+            f"x has shape {tuple(x.shape)} and logits have {tuple(logits.shape)}; they must have "
+            "the same number of rows"
+        )
+    check_numbers(x, "x is", "replace missing values")
+
+
+def check_numbers(x: Any, name: str, remedy: str) -> None:
+    """Raise an error for NaN in a tensor, or in the tensors of a list, tuple or dict."""
+    if isinstance(x, (list, tuple, dict)):
+        for part in x.values() if isinstance(x, dict) else x:
+            check_numbers(part, name, remedy)
+    elif isinstance(x, Tensor) and x.is_floating_point() and (missing := x.isnan()).any():
+        row = int(missing.nonzero()[0, 0]) if x.dim() else 0
+        raise DataError(f"{name} NaN in row {row} of the batch; {remedy}")
 
 
 def split_updates(method: Method) -> tuple[Update, Update | None]:
