@@ -1,4 +1,7 @@
 from lossnet import (
+    constraints as constraints,
+)
+from lossnet import (
     contrasts as contrasts,
 )
 from lossnet import (

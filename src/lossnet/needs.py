@@ -19,6 +19,8 @@ UNLABELLED = frozenset({"unlabelled rows"})
 LOCAL = frozenset({"local energies"})
 #: An energy whose sum over all outputs and whose minimum can be found exactly, such as a chain's.
 EXACT = frozenset({"exact inference"})
+#: A rule that outputs should keep to.
+CONSTRAINT = frozenset({"a constraint"})
 
 
 class Declares(Protocol):

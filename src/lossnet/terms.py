@@ -10,7 +10,8 @@ from torch import Tensor
 from lossnet.context import Context
 from lossnet.contrasts.contrast import Contrast
 from lossnet.costs import ByReward, Cost, f1
-from lossnet.needs import LOCAL, NOTHING, TARGET, Declares, RunsEnergy, needs_of
+from lossnet.errors import SettingError
+from lossnet.needs import CONSTRAINT, LOCAL, NOTHING, TARGET, Declares, RunsEnergy, needs_of
 from lossnet.parameters import Checked, Weight
 from lossnet.proposals.proposal import Candidates
 from lossnet.spaces import mean_positions
@@ -125,6 +126,24 @@ class CostTerm(Term):
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
         return context.cost(self.cost, prediction.y)[0]
+
+
+@dataclass(frozen=True)
+class ConstraintTerm(Term):
+    """The prediction's expected violations of the space's constraint."""
+
+    needs = CONSTRAINT
+
+    def __call__(self, context: Context, prediction: Candidates) -> Tensor:
+        constraint = context.space.constraint
+        if constraint is None:
+            raise SettingError(
+                "ConstraintTerm needs a space with a constraint; take for instance "
+                "Categorical(constraint=UniqueSpans(groups))"
+            )
+        violations = constraint(prediction.y, context.batch.mask)[0]
+        context.report("violations", violations)
+        return violations
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ EXPECTED = {
     "seal-margin", "seal-regression", "seal-regression-s", "seal-nce", "seal-ranking",
     "task-ranking", "infnet", "infnet-plus", "alen", "aen",
     "implicit-ssvm", "implicit-dvn", "implicit-cd", "implicit-nce",
-    "crf", "ssvm", "seal-reward", "implicit-reward",
+    "crf", "ssvm", "seal-reward", "implicit-reward", "structured-tuning",
 }  # fmt: skip
 
 
@@ -197,8 +197,10 @@ def test_nested_mistakes_are_named_by_their_path(given, message) -> None:
 
 def test_a_task_trains_the_methods_whose_needs_it_provides() -> None:
     exact, judged = {"crf", "ssvm"}, {"seal-reward", "implicit-reward"}
-    assert set(methods_for({"target"})) == EXPECTED - exact - judged
-    assert set(methods_for({"target", "exact inference"})) == EXPECTED - judged
+    ruled = {"structured-tuning"}
+    assert set(methods_for({"target"})) == EXPECTED - exact - judged - ruled
+    assert set(methods_for({"target", "exact inference"})) == EXPECTED - judged - ruled
+    assert build("structured-tuning").needs == {"target", "a constraint"}
     assert build("seal-reward").needs == {"target", "reward", "unlabelled rows"}
     assert build("infnet", {"tune_on": "unlabelled"}).needs == {"target", "unlabelled rows"}
     assert build("alen", {"local": True}).needs == {"target", "local energies"}

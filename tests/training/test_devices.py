@@ -16,7 +16,7 @@ from lossnet import ImageSegmenter, LearnedLoss, MultiLabelClassifier, SequenceT
 from lossnet.context import Batch, Context, Streams
 from lossnet.devices import generator_on
 from lossnet.proposals import Exact, Samples
-from lossnet.recipes import METHODS, build, defaults, methods_for
+from lossnet.recipes import build, defaults, methods_for
 from lossnet.spaces import Binary
 from lossnet.training import Arrays, Checkpoint, resume, save_checkpoint
 
@@ -98,7 +98,7 @@ def test_labels(name, device) -> None:
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", methods_for(SequenceTagger.provides))
 def test_sentences(name, device) -> None:
     rng = np.random.default_rng(0)
     words = [[f"w{n}" for n in rng.integers(9, size=size)] for size in (1, 2, 3, 2, 1, 3)]

@@ -1,5 +1,6 @@
 """Energy networks (loss-nets): they see input and output together."""
 
+from lossnet.energies.attention import TagAttention
 from lossnet.energies.chain import ChainEnergy
 from lossnet.energies.convolution import ConvolutionalCritic, ScoreMap
 from lossnet.energies.energy import Energy
@@ -13,6 +14,7 @@ __all__ = [
     "Energy",
     "LabelEnergy",
     "ScoreMap",
+    "TagAttention",
     "TagLanguageModel",
     "TotalEnergy",
 ]

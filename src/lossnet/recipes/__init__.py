@@ -11,7 +11,7 @@ from lossnet.method import Method
 from lossnet.parameters import convert_all, listed
 from lossnet.recipes.alen import aen, alen
 from lossnet.recipes.chains import crf, ssvm
-from lossnet.recipes.cross_entropy import cross_entropy, task_ranking
+from lossnet.recipes.cross_entropy import cross_entropy, structured_tuning, task_ranking
 from lossnet.recipes.energy_networks import dvn, nce_energy, spen, spen_e2e
 from lossnet.recipes.implicit import implicit_cd, implicit_dvn, implicit_nce, implicit_ssvm
 from lossnet.recipes.infnet import infnet, infnet_plus
@@ -26,7 +26,7 @@ from lossnet.recipes.seal_static import seal_static_margin, seal_static_nce, sea
 from lossnet.recipes.semi_supervised import implicit_reward, seal_reward
 
 _RECIPES: tuple[Callable[..., Method], ...] = (
-    cross_entropy, task_ranking, spen, spen_e2e, dvn, nce_energy,
+    cross_entropy, structured_tuning, task_ranking, spen, spen_e2e, dvn, nce_energy,
     seal_static_margin, seal_static_regression, seal_static_nce,
     seal_margin, seal_regression, seal_regression_s, seal_nce, seal_ranking,
     infnet, infnet_plus, alen, aen, implicit_ssvm, implicit_dvn, implicit_cd, implicit_nce,

@@ -1,13 +1,14 @@
-"""Cross-entropy, and the ranking loss on the task-net itself."""
+"""Losses on the task-net alone: cross-entropy, with a constraint, and the ranking loss."""
 
 from __future__ import annotations
 
 from lossnet.contrasts import Ranking
 from lossnet.method import Method, Optimiser, Update
-from lossnet.objectives import Compare
-from lossnet.parameters import Count
+from lossnet.objectives import Compare, Judge
+from lossnet.parameters import Count, Weight
 from lossnet.proposals import Samples
 from lossnet.recipes.parts import task_update, together
+from lossnet.terms import ConstraintTerm, CrossEntropy, Weighted
 
 
 def cross_entropy(*, task_optimiser: Optimiser = Optimiser(2e-3, plateau=5)) -> Method:
@@ -16,6 +17,22 @@ def cross_entropy(*, task_optimiser: Optimiser = Optimiser(2e-3, plateau=5)) -> 
     L_F = Σ_i BCE(y_i, F(x)_i)   (paper 000, Eq. 1 with λ1 = 0).
     """
     return together("cross-entropy", task_update(task_optimiser))
+
+
+def structured_tuning(
+    *,
+    constraint_weight: Weight = 1.0,
+    task_optimiser: Optimiser = Optimiser(2e-3, plateau=5),
+) -> Method:
+    """Cross-entropy and a term for the violations of a known constraint; no loss-net.
+
+    L_F = Σ_i cross-entropy of y_i + λ times the expected violations of F(x), after the structured
+    tuning of Li et al. (2020), a row of paper 000, section 4.3. They relax the constraint with
+    t-norms (see :class:`~lossnet.constraints.UniqueSpans`), and in paper 000 the net has a CRF
+    layer; here it has none.
+    """
+    terms = Weighted(1.0, CrossEntropy()), Weighted(constraint_weight, ConstraintTerm())
+    return together("structured-tuning", Update("task", Judge(terms), optimiser=task_optimiser))
 
 
 def task_ranking(*, samples: Count = 20, task_optimiser: Optimiser = Optimiser(2e-3)) -> Method:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -20,15 +20,22 @@ from torch import Tensor
 from lossnet.errors import DataError
 from lossnet.spaces import sparse
 
+if TYPE_CHECKING:
+    from lossnet.constraints import Constraint
+
 
 class Space(Protocol):
     """The interface of an output space.
 
     ``coupled`` says whether the entries of the last axis are bound together, as the classes of
-    one position are.
+    one position are; ``constraint`` is a rule that outputs should keep to, if there is one.
     """
 
     coupled: ClassVar[bool]
+
+    @property
+    def constraint(self) -> Constraint | None:
+        """Expected violations of candidates, ``(K, B)``; see :mod:`lossnet.constraints`."""
 
     def relax(self, logits: Tensor) -> Tensor:
         """Probabilities of ``logits``, the same shape."""
@@ -148,6 +155,7 @@ class Binary:
     """
 
     coupled: ClassVar[bool] = False
+    constraint: Constraint | None = None
 
     def relax(self, logits: Tensor) -> Tensor:
         return torch.sigmoid(logits)
@@ -202,6 +210,7 @@ class Categorical:
     """
 
     coupled: ClassVar[bool] = True
+    constraint: Constraint | None = None
 
     def relax(self, logits: Tensor) -> Tensor:
         return torch.softmax(logits, -1)

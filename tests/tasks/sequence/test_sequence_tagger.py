@@ -7,7 +7,7 @@ from sklearn.base import clone
 from lossnet import SequenceTagger
 from lossnet.data.vectors import WordVectors
 from lossnet.errors import DataError, SettingError
-from lossnet.recipes import METHODS, build
+from lossnet.recipes import methods_for
 from lossnet.tasks.sequence.sentences import SequenceData
 from lossnet.tasks.sequence.tags import Span
 
@@ -66,7 +66,7 @@ def test_learns(method) -> None:
     assert found == [[Span("PER", 0, 2), Span("LOC", 3, 4)]]
 
 
-@pytest.mark.parametrize("method", [n for n in METHODS if "reward" not in build(n).needs])
+@pytest.mark.parametrize("method", methods_for(SequenceTagger.provides - {"reward"}))
 def test_every_method_runs(method) -> None:
     model = tagger(method, max_epochs=1).fit(TRAIN.subset(range(16)), validation_data=TEST)
     tags = model.predict(TEST)

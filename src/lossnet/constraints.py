@@ -1,0 +1,63 @@
+"""Constraints on outputs: how often an output is expected to break a rule.
+
+A constraint is a function ``(y, mask) -> (K, B)`` of candidates ``(K, B, *S)``: 0 where a discrete
+output keeps to the rule, above 0 where it breaks it, and on a relaxed output the mean over outputs
+with these probabilities, positions independent. That makes it differentiable, so a net can be
+trained on it (:class:`~lossnet.terms.ConstraintTerm`). A space carries it:
+``Categorical(constraint=UniqueSpans(...))``.
+
+To write another, find a multi-linear expression: on independent positions the expectation of a
+product over different positions is the product of their probabilities, so summed products are
+right on relaxed outputs as they are on discrete ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from lossnet.errors import SettingError
+from lossnet.spaces import sparse
+
+
+class Constraint(Protocol):
+    """Expected violations of a rule."""
+
+    def __call__(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Violations ``(K, B)`` of candidates ``(K, B, *S)``: float, bool or sparse."""
+
+
+@dataclass(frozen=True)
+class UniqueSpans(Constraint):
+    """A role has at most one span: Σ_roles Σ_{s<t} p_s p_t, the expected number of pairs.
+
+    p_t is the probability that a span of the role begins at position t, Σ_{c in group} y_tc. The
+    sum over pairs is ((Σ_t p_t)² - Σ_t p_t²) / 2. Li et al. (2020), whose constraint this is,
+    relax the rule "B-X at s implies no other B-X" with t-norms instead.
+
+    Args:
+        groups: for each role the numbers of the tags that begin one of its spans.
+
+    >>> y = torch.eye(3)[[0, 2, 0, 1]].expand(1, 1, 4, 3)  # B-A, O, B-A, I-A
+    >>> UniqueSpans([[0]])(y)
+    tensor([[1.]])
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        groups = tuple(tuple(map(int, group)) for group in self.groups)
+        if not all(groups):
+            raise SettingError(f"a group must have at least one tag, got {self.groups!r}")
+        object.__setattr__(self, "groups", groups)
+
+    def __call__(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        y = sparse.dense(y, y.dtype if y.is_floating_point() else torch.get_default_dtype())
+        begins = torch.stack([y[..., list(group)].sum(-1) for group in self.groups])
+        if mask is not None:
+            begins = begins.masked_fill(~mask, 0.0)
+        pairs = begins.sum(-1).square() - begins.square().sum(-1)
+        return 0.5 * pairs.sum(0)
