@@ -40,7 +40,7 @@ FLOORS = [
         "mathematics: no\ndata, no files",
         "#f8dfdc",
         [
-            ["nets", "energies", "spaces", "proposals"],
+            ["nets", "encoders", "energies", "spaces", "proposals"],
             ["costs, terms", "contrasts", "objectives", "gradients"],
         ],
         "",

@@ -20,7 +20,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 #: What stands on each floor, the lowest first. Modules import from their own floor and below.
 FLOORS = (
     "errors files checks plain_text parameters needs devices drawing _lazy",
-    "spaces constraints costs terms contrasts proposals objectives energies nets gradients context",
+    "spaces costs terms contrasts constraints proposals objectives energies nets encoders "
+    "gradients context",
     "method recipes training learned_loss",
     "data",
     "tasks",

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from pages import BLOCK, PAGES
 
-PACKAGES = ["lossnet", *(f"lossnet.tasks.{task}" for task in ("multilabel", "sequence", "image"))]
+PACKAGES = ["lossnet", "lossnet.encoders"]
+PACKAGES += [f"lossnet.tasks.{task}" for task in ("multilabel", "sequence", "image")]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
