@@ -23,12 +23,7 @@ from lossnet.files import check_form
 
 #: Entries of a config that change no vector.
 _IRRELEVANT = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype")
-_FORM = {
-    "name": str,
-    "config": {"model_type": str, "hidden_size": int},
-    "tokenizer": str,
-    "most": int,
-}
+_FORM = {"name": str, "config": {"model_type": str}, "tokenizer": str, "width": int, "most": int}
 #: What the names of packed weights start with.
 _PREFIX = "encoder/"
 
