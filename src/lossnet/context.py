@@ -16,7 +16,7 @@ from lossnet.costs import ByReward, Cost
 from lossnet.devices import generator_on, rng_state, set_rng_state
 from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, REWARD, needs_of
-from lossnet.nets.base import Derived
+from lossnet.nets.base import Derived, WithFeatures, headed, without_graph
 from lossnet.spaces import Space
 
 
@@ -87,6 +87,7 @@ class Context:
 
     Attributes:
         reports: sums of what objectives report besides their loss, and how often each was reported.
+        reads: the nets that read another's features, and the other's name.
     """
 
     nets: Mapping[str, Any]
@@ -104,13 +105,18 @@ class Context:
         self.reports: dict[str, tuple[Tensor, int]] = {}
         self._cache: dict[tuple[str, str, bool, bool], Any] = {}
         derived = [net for net in self.nets.values() if isinstance(net, Derived)]
+        reads = {name: getattr(net, "reads", None) for name, net in self.nets.items()}
+        self.reads: dict[str, str] = {name: base for name, base in reads.items() if base}
         self._shared = {net.base for net in derived if net.shares_features}
+        self._shared |= {*self.reads.values()}
+        self._read: dict[tuple[int, str], Any] = {}  # features as energies read them
         self._before: dict[str, Tensor] = {}  # streams as they were before a net's pass
         self._focus = self._attached = NOTHING
         self._others: Context | None = None
         if self.unlabelled is not None:
             self._others = replace(self, batch=self.unlabelled, unlabelled=None, given={})
             self._others.reports, self._others._before = self.reports, self._before
+            self._others._read = self._read
 
     @property
     def target(self) -> Tensor:
@@ -170,13 +176,23 @@ class Context:
 
     def features(self, name: str) -> Any:
         """What a :class:`~lossnet.nets.Headed` net's head is given, for other heads to share."""
-        call = partial(self.nets[name].features, self.batch.x)
+        call = partial(headed(self.nets, name).features, self.batch.x)
         return self._cached("features", name, name in self.training, call)
 
     def encoded(self, name: str = "energy") -> Any:
         """The energy's encoding of the inputs, with its graph while the energy is trained."""
-        call = partial(self.nets[name].encode, self.batch.x, self.batch.mask)
+        x = self._with_features(self.reads[name]) if name in self.reads else self.batch.x
+        call = partial(self.nets[name].encode, x, self.batch.mask)
         return self._cached("encoded", name, name in self._focus, call)
+
+    def _with_features(self, name: str) -> WithFeatures:
+        """The inputs and a net's features as constants, which ``replay`` leaves as they are."""
+        key = id(self), name
+        if key not in self._read:
+            # Where this runs without gradients, the net's own loss still goes on from this pass.
+            with torch.set_grad_enabled(torch.is_grad_enabled() or name in self.training):
+                self._read[key] = without_graph(self.features(name))
+        return WithFeatures(self.batch.x, self._read[key])
 
     def energy(self, y: Tensor, name: str = "energy", h: Any = None) -> Tensor:
         """Energies ``(K, B)`` of candidates ``(K, B, *S)``; ``h`` stands in for the encoding."""
@@ -229,15 +245,22 @@ class Context:
         for name in stale:
             self._before.pop(name, None)
         derived = [(name, net) for name, net in self.nets.items() if isinstance(net, Derived)]
+        for key in [key for key in self._read if key[1] in stale]:
+            del self._read[key]
         stale |= {name for name, net in derived if net.base in stale}
+        stale |= {name for name, base in self.reads.items() if base in stale}
         self._cache = {key: value for key, value in self._cache.items() if key[1] not in stale}
         if self._others is not None:
             self._others.invalidate(stale)
 
     def replay(self, name: str) -> None:
-        """Forget a net's pass, and let the next one draw the same dropout masks."""
-        before = self._before.get(name)
+        """Forget a net's pass, and let the next one draw the same dropout masks.
+
+        For derivatives by finite differences: energies go on reading the features they have read.
+        """
+        before, read = self._before.get(name), dict(self._read)
         self.invalidate([name])
+        self._read |= read
         if self.streams is not None and before is not None:
             self.streams.states[name] = before
 

@@ -45,6 +45,13 @@ class LearnedLoss(nn.Module):
     >>> energy_loss = criterion.step(x, logits, y)  # trains the loss-net
     >>> criterion(x, logits, y).backward()  # the gradient of the task-net
 
+    The loss-net can read your model's features in place of x; its gradient does not reach them:
+
+    >>> body, head = nn.Sequential(nn.Linear(5, 8), nn.ReLU()), nn.Linear(8, 3)
+    >>> criterion = LearnedLoss(LabelEnergy(8, 3, hidden=()), auto=True)
+    >>> features = body(x)
+    >>> criterion(features.detach(), head(features), y).backward()
+
     Targets have the shape of the logits. With a ``Categorical`` space they may be class indices,
     without the logits' last axis, which holds the classes. Positions to ignore are False in
     ``mask``. Logits may be half precision: the loss is computed in the energy's.
@@ -88,6 +95,11 @@ class LearnedLoss(nn.Module):
         if not hasattr(energy, "encode"):
             kind = type(energy).__name__
             raise SettingError(f"energy must be a lossnet.energies.Energy with encode, got {kind}")
+        if getattr(energy, "reads", None) is not None:
+            raise SettingError(
+                f"the energy reads the features of the net {energy.reads!r}, which your loop has; "
+                "build it for inputs of their width, and pass the features as x"
+            )
         self.method = build(method, method_params) if isinstance(method, str) else method
         self.space = space or Binary()
         self.energy = energy

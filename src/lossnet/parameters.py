@@ -231,3 +231,11 @@ def _is_parameter(hint: Any) -> bool:
 def _takes_own(hint: Any, value: Any) -> bool:
     """Whether the value is a part of the user's own and the type allows one by a protocol."""
     return callable(value) and any(getattr(o, "_is_protocol", False) for o in _options(hint))
+
+
+def joined(prefix: str, params: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Every value of nested mappings, and the mappings too, by names joined with ``__``."""
+    for key, value in params.items():
+        yield f"{prefix}__{key}", value
+        if isinstance(value, Mapping):
+            yield from joined(f"{prefix}__{key}", value)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lossnet.energies.energy import Energy
+from lossnet.energies.energy import Energy, reads_of
 from lossnet.errors import SettingError
 from lossnet.spaces import sparse
 
@@ -26,7 +26,7 @@ class TagAttention(Energy):
         width: width of the vectors, a multiple of ``heads``.
         heads: number of attention heads.
         words: feature network b, inputs to ``(B, T, d)`` with ``out_features`` d, of an energy
-            that sees the words too; None sees tags alone.
+            that sees the words too, or :class:`~lossnet.nets.SharedFeatures`; None sees tags alone.
 
     >>> energy = TagAttention(5, width=8, heads=2)
     >>> energy(energy.encode(torch.zeros(2, 9, 3)), torch.zeros(7, 2, 9, 5)).shape
@@ -43,7 +43,7 @@ class TagAttention(Energy):
             )
         self.tags, self.heads = tags, heads
         self.of_tags = nn.Linear(tags, width)
-        self.words = words
+        self.words, self.reads = words, None if words is None else reads_of(words)
         seen: Any = 0 if words is None else words.out_features
         self.of_words = None if words is None else nn.Linear(seen, width, bias=False)
         self.projections = nn.Linear(width, 3 * width)

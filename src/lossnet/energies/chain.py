@@ -8,14 +8,15 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.energies import chain_inference as chains
-from lossnet.energies.energy import Energy
+from lossnet.energies.energy import Energy, reads_of
 from lossnet.spaces import sparse
 
 
 class ChainEnergy(Energy):
     """E(x, y) = Σ_t <y_t, U b(x, t)> + Σ_t y_{t-1}' W y_t   (paper 003, Eq. 7).
 
-    The paper's minus sign is in the weights. b is a feature network of the energy's own.
+    The paper's minus sign is in the weights. b is a feature network of the energy's own, or
+    :class:`~lossnet.nets.SharedFeatures`.
 
     Args:
         features: feature network, tokens to ``(B, T, d)`` with ``out_features`` d.
@@ -24,7 +25,7 @@ class ChainEnergy(Energy):
 
     def __init__(self, features: nn.Module, tags: int) -> None:
         super().__init__()
-        self.features = features
+        self.features, self.reads = features, reads_of(features)
         width: Any = features.out_features
         self.unary = nn.Linear(width, tags)
         self.pairwise = nn.Parameter(torch.zeros(tags, tags))

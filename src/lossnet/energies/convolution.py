@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +11,7 @@ from torch.nn.utils import convert_conv2d_weight_memory_format
 
 from lossnet.energies.energy import Energy
 from lossnet.errors import DataError
+from lossnet.nets.base import SharedFeatures, WithFeatures
 from lossnet.nets.convolution import FCNFeatures, planes
 from lossnet.spaces import mean_positions, sparse
 
@@ -29,6 +31,8 @@ class ConvolutionalCritic(Energy):
         width: maps of the first layer.
         hidden: widths of the fully connected layers.
         dropout: dropout after the first of these.
+        features: read the maps of another net, :class:`~lossnet.nets.SharedFeatures`: a 1 x 1
+            convolution of its full-resolution maps takes the place of conv_x(x).
 
     >>> energy = ConvolutionalCritic(3, 1, size=(8, 8), width=4, hidden=(6,))
     >>> energy(energy.encode(torch.zeros(2, 3, 8, 8)), torch.zeros(5, 2, 8, 8)).shape
@@ -44,11 +48,16 @@ class ConvolutionalCritic(Energy):
         width: int = 64,
         hidden: Sequence[int] = (384, 192),
         dropout: float = 0.25,
+        features: SharedFeatures | None = None,
     ) -> None:
         super().__init__()
         self.outputs = outputs
         self.size = tuple(size)
         self.features = FCNFeatures(channels, width)
+        if features is not None:
+            self.reads = features.reads
+            self.features.first = nn.Conv2d(features.out_features, width, 1)
+            convert_conv2d_weight_memory_format(self.features.first, torch.channels_last)
         self.first_of_output = nn.Conv2d(outputs, width, 5, padding=2, bias=False)
         convert_conv2d_weight_memory_format(self.first_of_output, torch.channels_last)
         # Two strides of 2, each rounding up.
@@ -61,8 +70,10 @@ class ConvolutionalCritic(Energy):
                 layers.append(nn.Dropout(dropout))
         self.readout = nn.Sequential(*layers, nn.Linear(widths[-1], 1))
 
-    def encode(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def encode(self, x: Any, mask: Tensor | None = None) -> Tensor:
         """The image's part of the first convolution, ``(B, width, H, W)``."""
+        if isinstance(x, WithFeatures):  # an FCN has coarser maps too
+            x = x.features[0] if isinstance(x.features, tuple) else x.features
         if tuple(x.shape[2:]) != self.size:
             raise DataError(
                 f"images must be {self.size}, got {(*x.shape[2:],)}; crop them, or take ScoreMap, "

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from lossnet.energies.energy import Energy
+from lossnet.energies.energy import Energy, reads_of
 from lossnet.nets.mlp import FeatureMLP, label_embeddings
 from lossnet.spaces import sparse
 
@@ -28,6 +28,8 @@ class LabelEnergy(Energy):
         hidden, dropout, input_dropout: the feature network T, see
             :class:`~lossnet.nets.FeatureMLP`.
         global_hidden: rows of M.
+        features: a feature network of your own in place of T, with ``out_features``, such as
+            :class:`~lossnet.nets.SharedFeatures`; the parameters of T then have no effect.
 
     >>> energy = LabelEnergy(in_features=5, labels=3, hidden=(4,))
     >>> h = energy.encode(torch.zeros(2, 5))       # once per batch, (B, L)
@@ -44,10 +46,15 @@ class LabelEnergy(Energy):
         dropout: float = 0.5,
         input_dropout: float = 0.0,
         global_hidden: int = 200,
+        features: nn.Module | None = None,
     ) -> None:
         super().__init__()
-        self.features = FeatureMLP(in_features, hidden, dropout, input_dropout)
-        self.label_embeddings = label_embeddings(labels, self.features.out_features)
+        if features is None:
+            features = FeatureMLP(in_features, hidden, dropout, input_dropout)
+        self.features = features
+        self.reads = reads_of(self.features)
+        width: Any = self.features.out_features
+        self.label_embeddings = label_embeddings(labels, width)
         # M is held transposed: row l is what label l adds to M y.
         self.global_weight = nn.Parameter(torch.empty(labels, global_hidden))
         nn.init.kaiming_uniform_(self.global_weight.data.T, nonlinearity="relu")
@@ -55,7 +62,7 @@ class LabelEnergy(Energy):
         self.global_readout = nn.Parameter(nn.init.normal_(torch.empty(global_hidden)))
         self.global_readout.data.mul_(math.sqrt(2.0 / global_hidden))
 
-    def encode(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def encode(self, x: Any, mask: Tensor | None = None) -> Tensor:
         """The local energy of every label, b_i·T(x): ``(B, L)``."""
         return self.features(x) @ self.label_embeddings.T
 

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 from torch import Tensor, nn
 
-from lossnet.energies.energy import Energy
+from lossnet.energies.energy import Energy, reads_of
 from lossnet.errors import SettingError
+from lossnet.nets.base import WithFeatures
 
 
 class TotalEnergy(Energy):
@@ -27,12 +28,18 @@ class TotalEnergy(Energy):
             raise SettingError(
                 f"weights must have one value per energy, got {len(weights)} for {len(parts)}"
             )
+        if len(read := {reads_of(part) for part in parts} - {None}) > 1:
+            raise SettingError(
+                f"parts must read the features of one net, got {sorted(map(str, read))}"
+            )
+        self.reads = next(iter(read), None)
         self.parts = nn.ModuleList(parts)
         self.weights = [1.0] * len(parts) if weights is None else [float(w) for w in weights]
 
     def encode(self, x: Any, mask: Tensor | None = None) -> tuple[Any, ...]:
         """What each part encodes."""
-        return tuple(part.encode(x, mask) for part in self._energies)
+        plain = x.x if isinstance(x, WithFeatures) else x
+        return tuple(part.encode(x if reads_of(part) else plain, mask) for part in self._energies)
 
     def forward(self, h: Any, y: Tensor, mask: Tensor | None = None) -> Tensor:
         total: Any = 0.0
@@ -51,6 +58,11 @@ class TotalEnergy(Energy):
 
     def output_like(self, h: Any) -> Tensor:
         return self._energies[0].output_like(h[0])
+
+    @property
+    def features(self) -> nn.Module | None:
+        """The feature network of the first part that has one."""
+        return next((f for p in self.parts if (f := getattr(p, "features", None))), None)
 
     @property
     def _energies(self) -> list[Energy]:

@@ -93,9 +93,10 @@ class Implicit(Checked, GradientRule):
         inner = [p for p in context.nets[self.net].parameters() if p.requires_grad]
         trained_on = self.inner
         assert trained_on is not None  # checked when built
+        moves = self.product == "finite-differences" and self.curvature == "hessian"
 
         def auxiliary() -> Tensor:
-            if self.product == "finite-differences" and self.curvature == "hessian":
+            if moves:
                 context.replay(self.net)  # the parameters have moved, the masks must not
             with context.updating([self.net], attached=trains):
                 return trained_on(context).mean()
@@ -112,6 +113,8 @@ class Implicit(Checked, GradientRule):
         with context.updating(trains):
             primary = objective(context, keep_graph=True).mean()
         with context.without_reports():
+            if moves and context.reads:
+                auxiliary()  # the features that energies read are constants: those before θ moves
             found = hypergradient(
                 primary,
                 auxiliary,

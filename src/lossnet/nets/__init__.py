@@ -1,6 +1,6 @@
 """Task-nets: any ``nn.Module`` from x to logits; these are the ones the estimators build."""
 
-from lossnet.nets.base import Derivation, Derived, Headed
+from lossnet.nets.base import Derivation, Derived, Headed, SharedFeatures, WithFeatures
 from lossnet.nets.convolution import FCN, FCNFeatures, FCNHead
 from lossnet.nets.derived import SharedHead, Stacked
 from lossnet.nets.mlp import Dropout, FeatureMLP, LabelHead, LabelMLP
@@ -22,6 +22,7 @@ __all__ = [
     "Headed",
     "LabelHead",
     "LabelMLP",
+    "SharedFeatures",
     "SharedHead",
     "Stacked",
     "Tagger",
@@ -29,5 +30,6 @@ __all__ = [
     "Tokens",
     "UNet",
     "UNetFeatures",
+    "WithFeatures",
     "WordTable",
 ]

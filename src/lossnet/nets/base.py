@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from torch import Tensor, nn
+from torch.utils._pytree import tree_map_only
 
+from lossnet.errors import SettingError
 from lossnet.spaces import Space
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ class Headed(nn.Module):
     """A task-net made of a feature network and a head, so that another head can share the first.
 
     Subclasses set ``features`` and implement both methods; ``forward`` is the one after the other.
+    For a loss-net to read the features, ``features`` has their width as ``out_features``.
     """
 
     features: nn.Module
@@ -32,6 +36,53 @@ class Headed(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Logits ``(B, *S)``."""
         return self.head(self.features(x))
+
+
+@dataclass(frozen=True)
+class WithFeatures:
+    """What an energy that reads another net's features is given to encode.
+
+    Attributes:
+        x: the inputs.
+        features: the other net's features of them, without a graph.
+    """
+
+    x: Any
+    features: Any
+
+
+class SharedFeatures(nn.Module):
+    """A loss-net's feature network that takes another net's features, as constants.
+
+    Args:
+        width: width of those features.
+        reads: name of the other net.
+    """
+
+    def __init__(self, width: int, reads: str = "task") -> None:
+        super().__init__()
+        self.out_features, self.reads = width, reads
+
+    def forward(self, x: WithFeatures) -> Any:
+        """The features."""
+        return x.features
+
+
+def headed(nets: Mapping[str, nn.Module], name: str) -> Headed:
+    """The net of that name, whose features another net reads; an error where it has none."""
+    net = nets.get(name)
+    if isinstance(net, Headed):
+        return net
+    kind = "missing" if net is None else f"a {type(net).__name__}, which has no features to share"
+    remedy = "derive it from lossnet.nets.Headed, or take energy_features='own'"
+    raise SettingError(
+        f"a loss-net reads the features of the net {name!r}, which is {kind}; {remedy}"
+    )
+
+
+def without_graph(values: Any) -> Any:
+    """Tensors, or tuples, lists and dicts of them, detached."""
+    return tree_map_only(Tensor, Tensor.detach, values)
 
 
 class Derived(nn.Module):

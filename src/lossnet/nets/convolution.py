@@ -36,6 +36,7 @@ class FCNFeatures(nn.Module):
         self.first = nn.Conv2d(channels, width, 5, padding=2)
         self.second = nn.Conv2d(width, 2 * width, 5, stride=2, padding=2)
         self.third = nn.Conv2d(2 * width, 2 * width, 5, stride=2, padding=2)
+        self.out_features = width  # of the maps at full resolution
         # A forward pass takes half the time so, and all of it follows the weights' layout.
         convert_conv2d_weight_memory_format(self, torch.channels_last)
 

@@ -50,6 +50,7 @@ class UNetFeatures(nn.Module):
         pairs = itertools.pairwise(widths)
         self.up = nn.ModuleList(_Block(coarse + fine, fine) for fine, coarse in pairs)
         self.dropout = nn.Dropout(dropout)
+        self.out_features = widths[0]
         convert_conv2d_weight_memory_format(self, torch.channels_last)
 
     def forward(self, x: Tensor) -> Tensor:

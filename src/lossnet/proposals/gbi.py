@@ -15,6 +15,7 @@ from lossnet.contrasts.contrast import Compared, Contrast
 from lossnet.costs import Cost
 from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, needs_of
+from lossnet.nets.base import without_graph
 from lossnet.parameters import AtLeast, Checked, Positive
 from lossnet.proposals.plain import Zeros
 from lossnet.proposals.proposal import PATH, Candidates, Proposal
@@ -90,13 +91,13 @@ class GBI(Checked, Proposal):
         with torch.enable_grad():
             if keep_graph:
                 return self._unroll(context, start, h)
-            *_, point = self._descend(context, start, _detached(h))
+            *_, point = self._descend(context, start, without_graph(h))
             return self._result(context, point.detach())
 
     def path(self, context: Context) -> Tensor:
         """What descents of 0, 1, ... ``steps`` steps give, ``(steps + 1, K, B, *S)``."""
         start = self.start(context)
-        h = _detached(context.encoded(self.energy))
+        h = without_graph(context.encoded(self.energy))
         with torch.enable_grad():
             points = [point.detach() for point in self._descend(context, start, h)]
         return torch.stack([self._output(context, point) for point in points])
@@ -209,8 +210,3 @@ def _better(point: Tensor, j: Tensor, best: tuple[Tensor, Tensor] | None) -> tup
 def _widen(values: Tensor, like: Tensor) -> Tensor:
     """``(K, B)`` values with as many trailing axes as ``like`` has."""
     return values.view(*values.shape, *[1] * (like.dim() - 2))
-
-
-def _detached(h: Any) -> Any:
-    """``h`` without its graph, whatever it is made of."""
-    return torch.utils._pytree.tree_map_only(Tensor, Tensor.detach, h)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,12 +14,19 @@ from torch import Tensor, nn
 from lossnet.checks import check_device, check_int, check_share
 from lossnet.method import Method
 from lossnet.needs import EXACT, LOCAL, TARGET, UNLABELLED
-from lossnet.parameters import plain, with_value
+from lossnet.parameters import joined, plain, with_value
 from lossnet.proposals import GBI, NetOutput, Proposal
 from lossnet.recipes import build, parameters
 from lossnet.spaces import Space
-from lossnet.tasks.method_checks import check_method, check_needs, check_params, refinement
-from lossnet.tasks.networks import build_nets, check_memory, try_net
+from lossnet.tasks.method_checks import (
+    check_features,
+    check_method,
+    check_needs,
+    check_params,
+    feature_net,
+    refinement,
+)
+from lossnet.tasks.networks import build_nets, check_memory, copy_features, try_net
 from lossnet.tasks.parts import cut_rows
 from lossnet.training import Arrays, Source, predict
 from lossnet.training.predict import predict_path
@@ -55,6 +62,7 @@ class TaskEstimator(Fitted):
     method: str | Method = "seal-nce"
     _: KW_ONLY
     method_params: dict[str, Any] | None = None
+    energy_features: Literal["own", "copy", "shared"] = "own"
     metric: Any = "score"
     validation_fraction: float = 0.15
     batch_size: int = 32
@@ -104,8 +112,12 @@ class TaskEstimator(Fitted):
         """The shape of one output, as far as nets depend on it, and what an output is."""
         raise NotImplementedError
 
-    def _make_net(self, name: str) -> nn.Module:
-        """A new net of the fitted sizes, one that is not derived from another."""
+    def _make_net(self, name: str, features: Any = None) -> nn.Module:
+        """A new net of the fitted sizes, one that is not derived from another.
+
+        ``features`` is what the loss-net has with ``energy_features="shared"`` in place of a
+        feature network of its own: a :class:`~lossnet.nets.SharedFeatures`.
+        """
         raise NotImplementedError
 
     def _outputs(self, by: Proposal, data: Any, *, source: Any = None) -> Any:
@@ -176,7 +188,7 @@ class TaskEstimator(Fitted):
         """
         params: dict[str, Any] = super().get_params(deep=False)
         if deep and isinstance(self.method_params, Mapping):
-            params |= dict(_joined("method", self.method_params))
+            params |= dict(joined("method", self.method_params))
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -233,6 +245,7 @@ class TaskEstimator(Fitted):
         check_share("validation_fraction", self.validation_fraction)
         self._metric_name()
         check_device(self.device)
+        check_features(self.energy_features, method, self._own_factory("energy") is not None)
         refinement(self.refine, method, method.nets)
         self._check_own_settings(method)
         return method
@@ -245,18 +258,28 @@ class TaskEstimator(Fitted):
         # A function of the user's may not work without memory.
         if not any(map(self._own_factory, names)):
             check_memory(lambda: self._new_nets(names))
-        return {name: net.to(self.device) for name, net in self._new_nets(names, seed).items()}
+        nets = self._new_nets(names, seed)
+        if self.energy_features == "copy" and "energy" in nets:
+            copy_features(nets, self._feature_net)
+        return {name: net.to(self.device) for name, net in nets.items()}
+
+    @property
+    def _feature_net(self) -> str:
+        """The net whose features the loss-net shares or starts from."""
+        return feature_net(self.method_) or "task"
 
     def _new_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
         """New nets of the fitted sizes, on torch's default device."""
         outputs, space = self._output()
-        return build_nets(names, self._make_net, self.method_.derived, outputs, space, seed=seed)
+        shared = self._feature_net if self.energy_features == "shared" else None
+        parts = self._make_net, self.method_.derived, outputs, space
+        return build_nets(names, *parts, seed=seed, shared=shared)
 
     def _try_nets(self, source: Source) -> None:
         """Run the nets that a user's own function made on two rows."""
-        for name, net in self.nets_.items():
+        for name in self.nets_:
             if name not in self.method_.derived and self._own_factory(name):
-                try_net(name, net, source.batch(slice(0, 2)))
+                try_net(name, self.nets_, source.batch(slice(0, 2)))
 
     def _factory_of(self, net: str) -> str:
         """The parameter that may hold a user's own function for a net."""
@@ -266,11 +289,3 @@ class TaskEstimator(Fitted):
         """The user's own function for a net, None where there is none."""
         made = getattr(self, self._factory_of(net), None)
         return made if callable(made) else None
-
-
-def _joined(prefix: str, params: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Every value of nested mappings, and the mappings too, by names joined with ``__``."""
-    for key, value in params.items():
-        yield f"{prefix}__{key}", value
-        if isinstance(value, Mapping):
-            yield from _joined(f"{prefix}__{key}", value)

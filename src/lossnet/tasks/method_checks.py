@@ -19,6 +19,9 @@ REFINEMENTS: dict[str, Proposal] = {
     "random": GBI(20, 0.1, start=Random(3)),
 }
 
+#: Which feature network the loss-net has.
+ENERGY_FEATURES = ("own", "copy", "shared")
+
 
 def check_params(params: Any) -> None:
     """Raise unless these can be a method's parameters."""
@@ -47,6 +50,30 @@ def check_needs(method: Method, provides: frozenset[str], estimator: type) -> No
     what = f"the method {method.name!r} needs {' and '.join(sorted(missing))}, which "
     what += f"{estimator.__name__} does not provide; use another method, or a task that does"
     raise SettingError(f"{what}: {', '.join(others) or 'none is known'}")
+
+
+def feature_net(method: Method) -> str | None:
+    """The net whose features the loss-net can share: trained before it or with it."""
+    ready: set[str] = set()
+    for phase in method.phases:
+        ready |= {*phase.trained, *phase.copies} - {"energy", *method.derived}
+        if "energy" in phase.trained:
+            return "task" if "task" in ready else min(ready, default=None)
+    return None
+
+
+def check_features(choice: Any, method: Method, own_energy: bool) -> None:
+    """Raise unless the loss-net can have these ``energy_features``."""
+    check_choice("energy_features", choice, ENERGY_FEATURES)
+    if choice == "own" or "energy" not in method.nets:
+        return
+    what = f"energy_features={choice!r}"
+    if feature_net(method) is None:
+        rule = f"needs a task-net that is trained before the loss-net or with it; {method.name!r}"
+        raise SettingError(f"{what} {rule} has none; use 'own'")
+    if own_energy and choice == "shared":
+        rule = "is for the loss-nets that the estimator builds, and energy_net is a function"
+        raise SettingError(f"{what} {rule}; use 'own', and give its energy reads='task'")
 
 
 def check_given(method: Method, *, unlabelled: bool, reward: bool) -> None:

@@ -14,7 +14,8 @@ from torch.overrides import TorchFunctionMode
 
 from lossnet.context import Batch, stream_seed
 from lossnet.errors import SettingError
-from lossnet.nets import Derivation
+from lossnet.nets import Derivation, SharedFeatures, WithFeatures
+from lossnet.nets.base import headed
 from lossnet.spaces import Space
 
 NetFactory = Callable[[int, int], nn.Module]
@@ -33,31 +34,61 @@ def build_net(name: str, make: Callable[[], Any], *, seed: int = 0) -> nn.Module
 
 def build_nets(
     names: Iterable[str],
-    make: Callable[[str], Any],
+    make: Callable[..., Any],
     derived: Mapping[str, Derivation],
     outputs: tuple[int, ...],
     space: Space,
     *,
     seed: int = 0,
+    shared: str | None = None,
 ) -> dict[str, nn.Module]:
     """The nets of these names: ``make(name)``, or derived from one of the others.
 
     Args:
         names: the nets wanted.
-        make: builds a net that stands by itself.
+        make: builds a net that stands by itself; ``make("energy", features)`` a loss-net that
+            reads the features of another.
         derived: which nets are derived, and how.
         outputs: shape of one output.
         space: what an output is.
         seed: of the weights.
+        shared: the net whose features the loss-net reads; None where it has its own.
     """
     nets: dict[str, nn.Module] = {}
-    for name in sorted(names, key=lambda name: (name in derived, name)):
+    for name in sorted(names, key=lambda name: (name in derived, name == "energy", name)):
         builder = partial(make, name)
+        if name == "energy" and shared is not None:
+            builder = partial(make, name, shared_features(nets, shared))
         if name in derived:
             plan = derived[name]
             builder = partial(plan.kind.build, plan.base, nets[plan.base], outputs, space)
         nets[name] = build_net(name, builder, seed=seed)
     return nets
+
+
+def shared_features(nets: Mapping[str, nn.Module], name: str) -> SharedFeatures:
+    """A feature network that reads those of the net of that name."""
+    width = getattr(headed(nets, name).features, "out_features", None)
+    if not isinstance(width, int):
+        rule = "must have their width as out_features, for the loss-net to read them"
+        raise SettingError(f"the features of the net {name!r} {rule}, got {width!r}")
+    return SharedFeatures(width, name)
+
+
+def shapes_of(net: nn.Module) -> dict[str, tuple[int, ...]]:
+    """The shapes of a net's weights by name."""
+    return {key: tuple(tensor.shape) for key, tensor in net.state_dict().items()}
+
+
+def copy_features(nets: Mapping[str, nn.Module], name: str) -> None:
+    """Give the loss-net's feature network the weights of the named net's."""
+    model, own = headed(nets, name).features, getattr(nets["energy"], "features", None)
+    if own is None or shapes_of(own) != shapes_of(model):
+        kinds = "none" if own is None else type(own).__name__, type(model).__name__
+        came = f"got {kinds[0]} for the loss-net and {kinds[1]} for {name!r}"
+        rule = f"needs feature networks of the same shapes, {came}"
+        raise SettingError(f"energy_features='copy' {rule}; make them alike, or use 'own'")
+    own.load_state_dict(model.state_dict())
 
 
 class _Undrawn(TorchFunctionMode):
@@ -100,13 +131,14 @@ def check_memory(build: Callable[[], Mapping[str, nn.Module]]) -> None:
         raise SettingError(f"{what}, {machine}; make the nets smaller")
 
 
-def try_net(name: str, net: Any, batch: Batch) -> None:
-    """Raise unless a net runs on the batch.
+def try_net(name: str, nets: Mapping[str, Any], batch: Batch) -> None:
+    """Raise unless one of the nets runs on the batch.
 
     A task-net must turn inputs into logits of the targets' shape, an energy must give two
     candidates of each input energies ``(2, B)``.
     """
     assert batch.target is not None
+    net, x = nets[name], batch.x
     shape = tuple(batch.target.shape)
     if name != "energy":
         logits = _run(name, net, lambda: net(batch.x))
@@ -116,7 +148,9 @@ def try_net(name: str, net: Any, batch: Batch) -> None:
         what = f"the net {name!r} is a {type(net).__name__} without encode(x)"
         raise SettingError(f"{what}; derive it from lossnet.energies.Energy")
     y = torch.zeros(2, *shape, device=batch.target.device)
-    energies = _run(name, net, lambda: net(net.encode(batch.x, batch.mask), y, batch.mask))
+    if base := getattr(net, "reads", None):
+        x = WithFeatures(x, _run(base, nets[base], lambda: headed(nets, base).features(batch.x)))
+    energies = _run(name, net, lambda: net(net.encode(x, batch.mask), y, batch.mask))
     _check_shape(f"the energy {name!r} gives two candidates", energies, (2, shape[0]))
 
 

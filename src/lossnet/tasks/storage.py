@@ -19,7 +19,7 @@ from lossnet.files import check_form
 from lossnet.tasks import model_folder
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, HISTORY, WEIGHTS, entry_of, json_bytes
-from lossnet.tasks.networks import without_memory
+from lossnet.tasks.networks import shapes_of, without_memory
 
 E = TypeVar("E", bound=StructuredEstimator)
 
@@ -33,6 +33,7 @@ _HISTORY = [{"phase": str, "epoch": int, "seconds": float}]
 def save(model: StructuredEstimator, path: str | Path, *, keep_energy: bool) -> Path:
     """Write a fitted estimator's folder."""
     used = model._proposal().nets | model.method_.predict.nets
+    used |= {str(getattr(model.nets_[name], "reads", None)) for name in used}
     kept = [name for name in sorted(model.nets_) if keep_energy or name in used]
     _check_unchanged(model, kept)
     tensors, facts = model._pack()
@@ -55,20 +56,16 @@ def _check_unchanged(model: StructuredEstimator, kept: list[str]) -> None:
     """Raise where the parameters, changed since ``fit``, no longer describe the fitted nets."""
     fresh = model._new_nets(kept) if model._assembled().nets == model.method_.nets else {}
     for name in kept:
-        if name not in fresh or _shapes(fresh[name]) != _shapes(model.nets_[name]):
+        if name not in fresh or shapes_of(fresh[name]) != shapes_of(model.nets_[name]):
             what = f"the net {name!r} was fitted with other parameters than the estimator has now"
             raise SettingError(f"{what}; set them back or fit again, then save")
-
-
-def _shapes(net: nn.Module) -> dict[str, tuple[int, ...]]:
-    return {key: tuple(tensor.shape) for key, tensor in net.state_dict().items()}
 
 
 def _stored(net: nn.Module, name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The stored weights of the net of that name, or an error where they do not fit it."""
     prefix = f"net/{name}/"
     found = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-    if _shapes(net) != {key: tuple(tensor.shape) for key, tensor in found.items()}:
+    if shapes_of(net) != {key: tuple(tensor.shape) for key, tensor in found.items()}:
         remedy = "where it was built by your own function, pass the same one to load"
         raise DataError(f"the weights do not fit the net {name!r}; {remedy}")
     return found

@@ -14,7 +14,7 @@ from lossnet.checks import check_choice, check_flag, check_int, check_share
 from lossnet.energies import ConvolutionalCritic, Energy, ScoreMap
 from lossnet.errors import DataError, SettingError
 from lossnet.method import Method
-from lossnet.nets import FCN, UNet
+from lossnet.nets import FCN, SharedFeatures, UNet
 from lossnet.parameters import with_value
 from lossnet.recipes import defaults
 from lossnet.tasks.image.images import ImageData, Size
@@ -105,11 +105,17 @@ def filled_in(params: Mapping[str, Any], method: Method) -> dict[str, Any]:
 
 
 def make_net(
-    name: str, params: Mapping[str, Any], channels: int, outputs: int, crop: Size
+    name: str,
+    params: Mapping[str, Any],
+    channels: int,
+    outputs: int,
+    crop: Size,
+    features: SharedFeatures | None = None,
 ) -> nn.Module:
     """The net of that name from parameters that are filled in."""
     if name == "energy":
         sizes = {"width": params["energy_width"], "dropout": params["energy_dropout"]}
+        sizes |= {} if features is None else {"features": features}
         return ENERGIES[params["energy_net"]](channels, outputs, size=crop, **sizes)
     sizes = {"width": params["width"], "dropout": params["dropout"]}
     return NETS[params["task_net"]](channels, outputs, **sizes)
@@ -125,6 +131,12 @@ def check_settings(params: Mapping[str, Any]) -> None:
     check_classes(params["classes"])
     check_crop(params["crop"])
     check_flag("flip", params["flip"])
+    if params["energy_features"] == "shared" and params["energy_net"] in MAPS:
+        rule = f"needs energy_net='critic', got {params['energy_net']!r}"
+        why = "which runs its net on image and output together"
+        raise SettingError(
+            f"energy_features='shared' {rule}, {why}; use 'critic', or 'own' features"
+        )
     for name, options in (("task_net", NETS), ("energy_net", ENERGIES)):
         if isinstance(params[name], nn.Module):
             rule = f"{name} must be a function that builds a net, (channels, outputs) -> module"

@@ -62,6 +62,9 @@ class ImageSegmenter(StructuredEstimator):
         dropout: dropout of the task-net's coarser maps.
         energy_dropout: dropout of the loss-net; None uses 0.25 for the critic of methods that do
             not descend on the energy, otherwise 0.
+        energy_features: the loss-net's feature network: ``"own"``, ``"copy"`` (it starts with the
+            task-net's weights, for an ``"fcn"`` and a critic of one width) or ``"shared"`` (a
+            critic reads the task-net's maps).
         crop: side, or height and width, of the random training crops; ``"auto"`` uses three
             quarters of the images' sides, None does not crop.
         flip: mirror half of the crops in training.
@@ -155,12 +158,12 @@ class ImageSegmenter(StructuredEstimator):
         classes = len(self.classes_)
         return ((1,), Binary()) if classes == 2 else ((classes,), Categorical())
 
-    def _make_net(self, name: str) -> nn.Module:
+    def _make_net(self, name: str, features: Any = None) -> nn.Module:
         (outputs,), _ = self._output()
         if (own := self._own_factory(name)) is not None:
             return own(self.channels_, outputs)
         params = self.get_params(deep=False) | self._filled_in(self.method_)
-        return pixels.make_net(name, params, self.channels_, outputs, self.crop_)
+        return pixels.make_net(name, params, self.channels_, outputs, self.crop_, features)
 
     def _tensors(self, data: ImageData) -> tuple[Tensor, Tensor | None]:
         return tensors_of(data, self.standardiser_, len(self.classes_), self.device)

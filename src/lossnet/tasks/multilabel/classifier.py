@@ -53,8 +53,10 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         energy_dropout: dropout of the loss-net; None uses ``dropout``, but 0 for methods that
             descend on the energy, because prediction descends without dropout.
         global_hidden: width of the energy's global part.
-        task_net: function ``(features, labels) -> nn.Module`` that builds the task-net.
-        energy_net: function ``(features, labels) -> Energy`` that builds the loss-net.
+        task_net, energy_net: functions ``(features, labels) -> nn.Module`` or ``Energy`` that
+            build the task-net and the loss-net.
+        energy_features: the loss-net's feature network: ``"own"``, ``"copy"`` (it starts with the
+            task-net's weights) or ``"shared"`` (it reads the task-net's features).
         standardise: ``"auto"`` centres and scales the real-valued columns of dense input;
             True scales every column, False none.
         threshold: ``"tuned"``, one threshold tuned on validation data; ``"tuned-per-label"``;
@@ -64,8 +66,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         validation_fraction: share of the rows held out for validation, stratified by label, if
             ``fit`` gets no validation data; less than half a row trains without validation.
         batch_size, max_epochs: rows per batch; maximum number of epochs of each phase.
-        patience: epochs without improvement after which a phase ends and the best weights are
-            restored.
+        patience: epochs without improvement before a phase ends; the best weights are restored.
         refine: refine predictions with the energy: ``"net"`` descends from the task-net's
             output, ``"samples"`` from samples of it, ``"random"`` from random points; or a
             :class:`~lossnet.proposals.GBI`. None predicts as the method does. If it is set after
@@ -165,15 +166,15 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
     def _output(self) -> tuple[tuple[int, ...], Space]:
         return (self.n_labels_,), Binary()
 
-    def _make_net(self, name: str) -> nn.Module:
+    def _make_net(self, name: str, features: Any = None) -> nn.Module:
         sizes = self.n_features_in_, self.n_labels_
         if own := self._own_factory(name):
             return own(*sizes)
         widths: dict[str, Any] = {"hidden": self.hidden, "input_dropout": self.input_dropout}
         if name != "energy":
             return LabelMLP(*sizes, dropout=self.dropout, **widths)
-        dropout = self._filled_in(self.method_)["energy_dropout"]
-        return LabelEnergy(*sizes, dropout=dropout, global_hidden=self.global_hidden, **widths)
+        widths |= {"dropout": self._filled_in(self.method_)["energy_dropout"], "features": features}
+        return LabelEnergy(*sizes, global_hidden=self.global_hidden, **widths)
 
     def _source(self, data: Any, *, training: bool = False, reward: Any = None) -> Arrays:
         return self._arrays(data.X, data.Y if data.labelled else None)

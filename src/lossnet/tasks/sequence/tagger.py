@@ -54,6 +54,8 @@ class SequenceTagger(TaggingEstimator):
         pretrain_global: first train them by maximum likelihood on the training tags, then freeze
             them (Tu & Gimpel 2018); otherwise they are trained with the chain, as in paper 003.
         energy_dropout: dropout of the loss-net; None uses ``dropout``.
+        energy_features: the loss-net's feature network: ``"own"``, ``"copy"`` (it starts with the
+            task-net's weights) or ``"shared"`` (it reads the task-net's features).
         follow_scheme: if the training tags are IOB2 or BIOES, predict the most probable valid
             sequence, found by the Viterbi algorithm on the tokens' probabilities; False predicts
             the most probable tag of every token, which can leave an ``I-`` without a ``B-``.

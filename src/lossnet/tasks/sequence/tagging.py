@@ -194,9 +194,9 @@ class TaggingEstimator(StructuredEstimator):
     def _output(self) -> tuple[tuple[int, ...], Space]:
         return (len(self.tags_),), Categorical()
 
-    def _make_net(self, name: str) -> nn.Module:
+    def _make_net(self, name: str, features: Any = None) -> nn.Module:
         if name == "energy":
-            return self._energy()
+            return self._energy(features)
         return Tagger(self._features(self.dropout), len(self.tags_))
 
     def _features(self, dropout: float) -> TokenFeatures:
@@ -209,9 +209,9 @@ class TaggingEstimator(StructuredEstimator):
             dropout=dropout,
         )
 
-    def _energy(self) -> Energy:
-        features = self._features(self._filled_in(self.method_)["energy_dropout"])
-        chain = ChainEnergy(features, len(self.tags_))
+    def _energy(self, features: nn.Module | None) -> Energy:
+        dropout = self._filled_in(self.method_)["energy_dropout"]
+        chain = ChainEnergy(features or self._features(dropout), len(self.tags_))
         if self.global_energy is None:
             return chain
         models = tag_language_models(
