@@ -37,6 +37,12 @@ def shared_images() -> Path:
 
 
 @pytest.fixture
+def shared_roles() -> Path:
+    """The folder of PropBank's roles on the English Web Treebank."""
+    return benchmark_sets("sequence/srl_ewt")
+
+
+@pytest.fixture
 def write(tmp_path: Path) -> Callable[[str, str], Path]:
     """Write text to a file of the test's own folder."""
 

@@ -97,6 +97,9 @@ from lossnet.tasks.image.segmenter import (
 from lossnet.tasks.multilabel.classifier import (
     MultiLabelClassifier as MultiLabelClassifier,
 )
+from lossnet.tasks.roles.labeler import (
+    SemanticRoleLabeler as SemanticRoleLabeler,
+)
 from lossnet.tasks.sequence.tagger import (
     SequenceTagger as SequenceTagger,
 )

@@ -57,7 +57,7 @@ def test_what_cannot_be_told_must_be_said(lossnet: Run, tmp_path: Path, command:
     strange = write_ner(tmp_path / "ner.data")
     message = one_line(lossnet(command, strange, *options))
     assert "cannot determine the task" in message
-    assert "add --task image or --task multilabel or --task sequence" in message
+    assert "add --task image or --task multilabel or --task roles or --task sequence" in message
     if command == "describe":
         assert "scheme IOB2" in lossnet(command, strange, "--task", "sequence").out
     (tmp_path / "empty").mkdir()

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from pages import BLOCK, PAGES
 
-PACKAGES = ["lossnet", "lossnet.encoders"]
-PACKAGES += [f"lossnet.tasks.{task}" for task in ("multilabel", "sequence", "image")]
+from lossnet.tasks.registry import BUILT_IN
+
+PACKAGES = ["lossnet", "lossnet.encoders", *(f"lossnet.tasks.{task}" for task in BUILT_IN)]
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+
+PICTURES = (".png", ".pdf", ".svg", ".jpg")
 
 
 def names(text: str) -> list[str]:
@@ -34,3 +37,10 @@ def probability(text: str) -> float:
     if not 0.0 <= value <= 1.0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
     return value
+
+
+def picture(text: str) -> str:
+    """The name of a picture to write."""
+    if Path(text).suffix.lower() not in PICTURES:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PICTURES)}")
+    return text

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lossnet.errors import DataError, SettingError
 from lossnet.plain_text import metrics_table
-from lossnet.tasks.options import count_or_names
+from lossnet.tasks.options import count_or_names, picture
 from lossnet.tasks.task import Judged, Known, Measured, Task, once
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 #: The one group of metrics.
 ALL = "all"
-PICTURES = (".png", ".pdf", ".svg", ".jpg")
 
 
 class ImageTask(Task):
@@ -50,9 +49,9 @@ class ImageTask(Task):
             group.add_argument("--classes", type=count_or_names, metavar="A,B", help=what)
         if command == "evaluate":
             what = "draw the worst and the best cases: image, truth, and each model's masks"
-            group.add_argument("--picture", type=_picture, metavar="FILE", help=what)
+            group.add_argument("--picture", type=picture, metavar="FILE", help=what)
             what = "draw the descent on the energy, of the first model that predicts so"
-            group.add_argument("--frames", type=_picture, metavar="FILE", help=what)
+            group.add_argument("--frames", type=picture, metavar="FILE", help=what)
 
     def parameters(self, args: argparse.Namespace) -> dict[str, Any]:
         return {} if args.classes is None else {"classes": args.classes}
@@ -177,13 +176,6 @@ def _size(text: str) -> tuple[int, int]:
     if len(sides) > 2 or not all(side.isdecimal() and int(side) > 0 for side in sides):
         raise argparse.ArgumentTypeError(f"{text!r} is not a height and a width such as 64x48")
     return int(sides[0]), int(sides[-1])
-
-
-def _picture(text: str) -> str:
-    """The name of a picture to write."""
-    if Path(text).suffix.lower() not in PICTURES:
-        raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PICTURES)}")
-    return text
 
 
 TASK = ImageTask()

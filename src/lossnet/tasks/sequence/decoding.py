@@ -87,11 +87,19 @@ def path_decoder(
     path: Callable[[Context], Tensor], rules: TagRules | None
 ) -> Callable[[Context], Tensor]:
     """The same of outputs ``(B, steps + 1, T, C)``: a batch's tags ``(B, T, steps + 1)``."""
+    return each_step(path, lambda output: decoder(output, rules))
+
+
+def each_step(
+    path: Callable[[Context], Tensor],
+    make: Callable[[Callable[[Context], Tensor]], Callable[[Context], Tensor]],
+) -> Callable[[Context], Tensor]:
+    """The decoder that ``make`` makes of an output, for every output of a path."""
 
     def decode(context: Context) -> Tensor:
         outputs = path(context).unbind(1)
         each = iter(outputs)
-        tags = decoder(lambda _: next(each), rules)
+        tags = make(lambda _: next(each))
         return torch.stack([tags(context) for _ in outputs], -1)
 
     return decode

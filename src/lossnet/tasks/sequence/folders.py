@@ -29,7 +29,7 @@ def holds_sequences(path: str | Path) -> bool:
     ``a.conll``, ``a.conllu``, ``a.bio``, ``a.iob``, ``a.xml``, and files whose names end with
     their part, such as ``oct27.train``; a folder where it has such a file for training.
     """
-    kinds = {extension(file).removeprefix(".") for file in _training_files(path)}
+    kinds = {extension(file).removeprefix(".") for file in training_files(path)}
     return bool(kinds & {*SEQUENCE_KINDS, *PART_WORDS})
 
 
@@ -38,10 +38,10 @@ def looks_like_conll(path: str | Path) -> bool:
 
     The beginning decides; rows of svmlight end in ``number:value``.
     """
-    return any(map(_has_columns, _training_files(path)))
+    return any(map(_has_columns, training_files(path)))
 
 
-def _training_files(path: str | Path) -> list[Path]:
+def training_files(path: str | Path) -> list[Path]:
     """The files for training in a folder; of a file itself."""
     path = Path(path).expanduser()
     if not path.is_dir():
@@ -172,17 +172,22 @@ def _other_task(source: str) -> str:
     return f"; its task is {found[0]}" if found else ""
 
 
-def part_files(folder: Path) -> dict[str, Path]:
-    """The file of each part that a folder has; an error where there is none for training."""
+def part_files(folder: Path, kind: str | None = None) -> dict[str, Path]:
+    """The file of each part that a folder has; an error where there is none for training.
+
+    ``kind`` is the extension of the files to look at; None looks at all.
+    """
     files: dict[str, Path] = {}
     for path in sorted(p for p in folder.iterdir() if p.is_file()):
+        if kind not in (None, extension(path)):
+            continue
         if (part := _part_of(path)) and files.setdefault(part, path) != path:
             raise DataError(f"{folder} has two {part} files: {files[part].name} and {path.name}")
     if "train" not in files:
         found = listed(path.name for path in folder.iterdir())
         raise DataError(
-            f"{folder} has no training file (such as train.conll or a.train); name one of its "
-            f"files{f': {found}' if found else ''}"
+            f"{folder} has no training file (such as train{kind or '.conll'} or a.train); name one "
+            f"of its files{f': {found}' if found else ''}"
         )
     return {part: files[part] for part in PARTS if part in files}
 

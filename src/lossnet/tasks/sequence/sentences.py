@@ -7,7 +7,7 @@ import json
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -95,7 +95,7 @@ class SequenceData:
         """The documents."""
         return self.documents
 
-    def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> SequenceData:
+    def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> Self:
         """The given sentences (indices or a mask of booleans), in the order given."""
         try:
             index = np.arange(len(self))[list(rows)].reshape(-1)
@@ -115,7 +115,7 @@ class SequenceData:
             blank=(),
         )
 
-    def without_labels(self) -> SequenceData:
+    def without_labels(self) -> Self:
         """The same sentences without their tags."""
         return replace(self, tags=None)
 
@@ -126,7 +126,7 @@ class SequenceData:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     @classmethod
-    def join(cls, parts: Mapping[str, SequenceData]) -> SequenceData:
+    def join(cls, parts: Mapping[str, Self]) -> Self:
         """The sentences of several parts, one part after another; documents are counted on."""
         first, *_ = datas = list(parts.values())
         check_columns(datas)

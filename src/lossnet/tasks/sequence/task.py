@@ -35,7 +35,7 @@ class SequenceTask(Task):
     probabilities = "of the tags chosen"
     estimator_path = "lossnet.tasks.sequence.tagger:SequenceTagger"
     default_method = "infnet-plus"
-    outputs = (".jsonl", ".conll")
+    outputs: tuple[str, ...] = (".jsonl", ".conll")
     facts_form: Mapping[str, Any] = {
         "layout": {
             "token_column": int,

@@ -1,0 +1,206 @@
+"""Semantic role labelling with scikit-learn's interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from lossnet.checks import check_choice
+from lossnet.context import Context
+from lossnet.errors import DataError
+from lossnet.method import Method
+from lossnet.needs import EXACT, REWARD
+from lossnet.proposals import GBI, Proposal
+from lossnet.recipes import defaults
+from lossnet.tasks.roles.metrics import GIVEN, role_scores
+from lossnet.tasks.roles.predicates import MARK, PREDICATE, RoleData
+from lossnet.tasks.roles.role_decoding import chain_decoder, role_decoder
+from lossnet.tasks.roles.role_files import load_roles
+from lossnet.tasks.sequence.decoding import each_step, marginals
+from lossnet.tasks.sequence.sentences import SequenceData
+from lossnet.tasks.sequence.tagging import TaggingEstimator
+from lossnet.tasks.sequence.tags import Span, spans
+from lossnet.training.predict import Output, best_output, path_output
+
+METRICS = ("role-f1", "perfect", "accuracy")
+#: Overrides of the recipes' defaults for roles, by method.
+ROLE_DEFAULTS: dict[str, dict[str, Any]] = {}
+
+
+@dataclass(eq=False, repr=False)
+class SemanticRoleLabeler(TaggingEstimator):
+    """Finds who did what to whom: the roles of a given predicate, as spans of its sentence.
+
+    Every predicate is an example of its own: words, the predicate's position, and BIO tags such as
+    ``B-ARG0``. Predictions are valid BIO; the predicate is given, so its own tag is ``B-V`` and no
+    other's is, with ``follow_scheme`` or without.
+
+    Args:
+        method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`.
+        method_params: parameters of the named method that override its defaults; each can also
+            be set as ``method__name``. :data:`ROLE_DEFAULTS` lists how the defaults differ from
+            the recipes'.
+        metric: metric of early stopping and ``score``: ``"role-f1"``, F1 of arguments as
+            CoNLL-2005's scorer counts them, ``"perfect"``, the share of predicates with all
+            arguments right and no others, or ``"accuracy"`` of tokens.
+        validation_fraction: share of the predicates held out for validation if ``fit`` gets no
+            validation data; the predicates of a sentence stay together.
+        batch_size: predicates per batch.
+
+    All other parameters are those of :class:`~lossnet.SequenceTagger`.
+
+    Attributes:
+        method_: the assembled :class:`~lossnet.Method`.
+        nets_: the trained nets by name.
+        tags_: names of the tags, sorted.
+        coder_: the tables that turn words into numbers.
+        history_: a dict per epoch.
+
+    >>> words, tags = [["the", "dog", "barks"]] * 10, [["B-ARG0", "I-ARG0", "B-V"]] * 10
+    >>> labeler = SemanticRoleLabeler("cross-entropy", hidden=8, max_epochs=2, random_state=0)
+    >>> labeler.fit(words, [2] * 10, tags).predict([["a", "dog", "barks"]], [2])[0][2]
+    'B-V'
+    """
+
+    method: str | Method = "seal-nce"
+    metric: Literal["role-f1", "perfect", "accuracy"] = "role-f1"  # type: ignore[assignment]
+
+    provides = TaggingEstimator.provides - REWARD
+
+    # Settings --------------------------------------------------------------------------------
+
+    def _metric_name(self) -> str:
+        check_choice("metric", self.metric, METRICS)
+        return str(self.metric)
+
+    def _task_defaults(self) -> dict[str, Any]:
+        name = str(self.method)
+        cost = {"cost": "token-error"} if defaults(name).get("cost") == "f1" else {}
+        return {**cost, **ROLE_DEFAULTS.get(name, {})}
+
+    # Data ------------------------------------------------------------------------------------
+
+    def _data(  # type: ignore[override]
+        self, sentences: Any, predicates: Any = None, tags: Any = None
+    ) -> RoleData:
+        """Lists, a :class:`RoleData` or a file as data."""
+        if not isinstance(sentences, RoleData | str | Path):
+            return RoleData.of(sentences, predicates, tags)
+        if predicates is not None or tags is not None:
+            kind = type(sentences).__name__
+            raise DataError(f"predicates or tags are given with a {kind}, which holds its own")
+        return sentences if isinstance(sentences, RoleData) else load_roles(sentences)
+
+    def _unseen(self, sentences: Any, predicates: Any = None) -> RoleData:
+        check_is_fitted(self, "nets_")
+        return self._data(sentences, predicates)
+
+    def _check_tags(self, validation: Any) -> None:
+        """Rare roles of validation data may be absent from training: they count as missed."""
+
+    # Outputs ---------------------------------------------------------------------------------
+
+    def _where(self, context: Context) -> Tensor:
+        """The predicates of a batch, ``(B, T)`` bool."""
+        marks: Tensor = context.batch.x.columns[PREDICATE]
+        return marks == self.coder_.columns[PREDICATE][MARK]
+
+    def _outputs(self, by: Proposal, data: SequenceData, *, source: Any = None) -> Any:
+        if by.needs >= EXACT:
+            decode = chain_decoder(self._where, self.tags_, follow=bool(self.follow_scheme))
+        else:
+            decode = self._roles(best_output(by, self.nets_))
+        return self._each(decode, data, source)
+
+    def _roles(self, output: Output) -> Output:
+        """The function that gives the tags of relaxed outputs."""
+        return role_decoder(output, self._where, self.tags_, follow=bool(self.follow_scheme))
+
+    def _path(self, descent: GBI, data: SequenceData) -> Any:
+        found = self._each(each_step(path_output(descent), self._roles), data)
+        return [[tags[:, step] for tags in found] for step in range(descent.steps + 1)]
+
+    def _measured(self, true: list[list[str]], predicted: list[list[str]]) -> float:
+        scores = role_scores(true, predicted)
+        values = {"role-f1": scores.f1, "perfect": scores.perfect_share}
+        return values.get(self._metric_name(), scores.accuracy)
+
+    # Interface -------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        sentences: Any,
+        predicates: Any = None,
+        tags: Any = None,
+        *,
+        validation_data: Any = None,
+        unlabelled: Any = None,
+        checkpoint: str | Path | None = None,
+        resume_from_checkpoint: bool = False,
+    ) -> Self:
+        """Train on predicates and their roles.
+
+        Args:
+            sentences: the words of each predicate's sentence, a sentence once per predicate; or a
+                :class:`RoleData`, or a file that :func:`load_roles` can read.
+            predicates: the position of each predicate, from 0.
+            tags: the BIO tags of each, with one ``B-V``.
+            validation_data: ``(sentences, predicates, tags)``, a RoleData or a file, for early
+                stopping, in place of held-out predicates.
+            unlabelled: a RoleData or a file, whose tags are ignored, for methods that train on
+                unlabelled rows.
+            checkpoint: file that is written during training, to resume from.
+            resume_from_checkpoint: continue from ``checkpoint``, which must exist.
+        """
+        return self._fit(
+            (sentences, predicates, tags),
+            validation_data=validation_data,
+            unlabelled=unlabelled,
+            checkpoint=checkpoint,
+            resuming=resume_from_checkpoint,
+        )
+
+    def predict(self, sentences: Any, predicates: Any = None) -> list[list[str]]:
+        """The BIO tags of every predicate; ``sentences`` and ``predicates`` as in :meth:`fit`."""
+        data = self._unseen(sentences, predicates)
+        return self._decode(self._outputs(self._proposal(), data))
+
+    def predict_roles(self, sentences: Any, predicates: Any = None) -> list[list[Span]]:
+        """The roles of every predicate: role, first token, and the token after the last; no V."""
+        found = map(spans, self.predict(sentences, predicates))
+        return [[span for span in row if span.type != GIVEN] for row in found]
+
+    def predict_proba(self, sentences: Any, predicates: Any = None) -> list[np.ndarray]:
+        """Probabilities of the tags ``tags_``, ``(T, C)`` for every predicate.
+
+        They know neither of BIO nor of V: :meth:`predict` does.
+        """
+        data = self._unseen(sentences, predicates)
+        by = self._proposal()
+        return self._each(marginals if by.needs >= EXACT else best_output(by, self.nets_), data)
+
+    def refinement_path(
+        self, sentences: Any, predicates: Any = None, *, steps: int = 30
+    ) -> list[np.ndarray]:
+        """What :meth:`predict_proba` gives after 0, 1, ... steps, ``(steps + 1, T, C)`` each."""
+        data = self._unseen(sentences, predicates)
+        path = path_output(self._descent(steps))
+        found = self._each(lambda context: path(context).transpose(1, 2), data)
+        return [values.swapaxes(0, 1) for values in found]
+
+    def tune_refinement(
+        self, sentences: Any, predicates: Any = None, tags: Any = None, *, most: int = 30
+    ) -> Self:
+        """Choose how many steps predictions descend on the energy, 0 to ``most``, on this data."""
+        check_is_fitted(self, "nets_")
+        return super().tune_refinement(self._data(sentences, predicates, tags), most=most)
+
+    def score(self, sentences: Any, predicates: Any = None, tags: Any = None) -> float:
+        """The metric; roles absent from training count as missed."""
+        data = self._scored((sentences, predicates, tags))
+        return self._measure(data, self._outputs(self._proposal(), data))

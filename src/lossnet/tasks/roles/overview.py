@@ -1,0 +1,78 @@
+"""Sentences, predicates and roles of a data set, as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from lossnet.plain_text import aligned
+from lossnet.tasks.roles.metrics import GIVEN, repeated_roles
+from lossnet.tasks.roles.predicates import RoleData
+from lossnet.tasks.sequence.tags import Span, spans
+
+
+def describe_roles(data: RoleData, by_name: Mapping[str, RoleData]) -> str:
+    """The description of a data set: all its predicates, and its parts where it has any."""
+    parts = list(by_name.items())
+    columns = [("all", data), *parts] if parts else [("value", data)]
+    lines = [["", *(name for name, _ in columns)]]
+    facts = [_facts(one) for _, one in columns]
+    lines += [[name, *(values[name] for values in facts)] for name in facts[0]]
+    blocks = [f"{data.name}\n{aligned(lines, right=range(1, len(lines[0])))}"]
+    blocks[0] += "".join(f"\nnote: {note}" for note in data.notes)
+    if data.labelled:
+        blocks.append(_roles(data, parts))
+    return "\n\n".join(blocks)
+
+
+def roles_in(data: RoleData) -> Counter[str]:
+    """How many spans each role has, V left out; C- and R- are roles of their own."""
+    return Counter(span.type for span in _spans(data))
+
+
+def _spans(data: RoleData) -> list[Span]:
+    return [span for tags in data.tags or [] for span in spans(tags) if span.type != GIVEN]
+
+
+def _facts(data: RoleData) -> dict[str, str]:
+    sentences = len(data.sentences)
+    without = sentences - len(set(data.documents or ()))
+    facts = {
+        "sentences": f"{sentences:,}",
+        "without predicates": f"{without:,}",
+        "predicates": f"{len(data):,}",
+        "per sentence": f"{len(data) / sentences:.2f}",
+        "words": f"{sum(len(sentence.words) for sentence in data.sentences):,}",
+        "words per sentence": _range([len(sentence.words) for sentence in data.sentences]),
+    }
+    if data.labelled:
+        found = _spans(data)
+        repeated = sum(bool(repeated_roles(tags)) for tags in data.tags or [])
+        facts |= {
+            "spans": f"{len(found):,}",
+            "spans per predicate": f"{len(found) / len(data):.2f}",
+            "words per span": _range([span.end - span.start for span in found] or [0]),
+            "roles": f"{len(roles_in(data)):,}",
+            "core role repeated": f"{repeated:,} ({100 * repeated / len(data):.2f} %)",
+        }
+    return {**facts, "checksum": data.checksum()[:16]}
+
+
+def _range(lengths: list[int]) -> str:
+    """The median, and the longest."""
+    return f"{np.median(lengths):.0f}, at most {max(lengths):,}"
+
+
+def _roles(data: RoleData, parts: list[tuple[str, RoleData]]) -> str:
+    """Every role: its spans in all and in each part, and how many words they have."""
+    counts = [roles_in(one) for one in (data, *(part for _, part in parts))]
+    words: Counter[str] = Counter()
+    for span in _spans(data):
+        words[span.type] += span.end - span.start
+    lines = [["role", "spans", *(name for name, _ in parts), "words per span"]]
+    for role, count in sorted(counts[0].items(), key=lambda item: (-item[1], item[0])):
+        own = [f"{side[role]:,}" for side in counts]
+        lines.append([role, *own, f"{words[role] / count:.2f}"])
+    return aligned(lines, right=range(1, len(lines[0])))
