@@ -7,10 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from role_examples import GOLD, small_roles
 
-from lossnet import SemanticRoleLabeler
+from lossnet import SemanticRoleLabeler, SequenceTagger
+from lossnet.energies import ChainEnergy, TagAttention
 from lossnet.errors import DataError, SettingError
+from lossnet.nets import TokenFeatures
 from lossnet.tasks.roles import RoleData, role_scores
 from lossnet.testing import check_estimator_contract
 
@@ -29,10 +32,11 @@ def test_contract(method: str) -> None:
 @pytest.mark.parametrize("method", ["cross-entropy", "seal-nce", "crf"])
 def test_learns_who_and_whom(method: str) -> None:
     """Who and whom are the same words: only the predicate's place tells them apart."""
-    train, test = small_roles(120), small_roles(40, seed=1)
-    found = labeler(method, 25, patience=25, dropout=0.0, energy_dropout=0.0, batch_size=8).fit(
-        train
-    )
+    train, test = small_roles(100), small_roles(40, seed=1)
+    small = {"dropout": 0.0, "energy_dropout": 0.0, "batch_size": 8, "validation_fraction": 0.0}
+    params = {} if method == "crf" else {"task_optimiser": {"lr": 1e-2}}
+    params |= {"energy_steps": 1} if method == "seal-nce" else {}
+    found = labeler(method, 12, method_params=params, **small).fit(train)
     assert found.score(test) > 0.9
 
 
@@ -129,3 +133,66 @@ def test_pickle_and_folder(tmp_path: Path) -> None:
     found.save(tmp_path / "model")
     for again in (SemanticRoleLabeler.load(tmp_path / "model"), pickle.loads(pickle.dumps(found))):
         assert again.predict(data) == found.predict(data)
+
+
+def small_energy(method: str = "seal-nce", **more) -> object:
+    found = labeler(method, epochs=1, **more).fit(small_roles())
+    again = pickle.loads(pickle.dumps(found))
+    assert again.predict(small_roles()) == found.predict(small_roles())
+    return found.nets_["energy"]
+
+
+def test_the_loss_net_attends_to_all_tags() -> None:
+    chain, attention = small_energy().parts
+    assert isinstance(chain, ChainEnergy)
+    assert isinstance(attention, TagAttention)
+    assert attention.words is None
+    *_, attention = small_energy(global_energy="forward").parts
+    assert isinstance(attention, TagAttention)
+
+
+def test_exact_methods_have_the_chain_alone() -> None:
+    assert isinstance(small_energy("crf"), ChainEnergy)
+
+
+@pytest.mark.parametrize("features", ["own", "copy", "shared"])
+def test_attention_may_read_the_words(features: str) -> None:
+    energy = small_energy(energy_words=True, energy_features=features)
+    chain, attention = energy.parts
+    assert attention.words is chain.features
+    assert energy.reads == ("task" if features == "shared" else None)
+    networks = [m for m in energy.modules() if isinstance(m, TokenFeatures)]
+    assert len(networks) == (0 if features == "shared" else 1)
+
+
+def test_words_are_read_by_the_attention() -> None:
+    """The same tags have another energy under other words, beyond what the chain says."""
+    data = small_roles()
+    found = labeler("seal-nce", epochs=1, energy_words=True).fit(data)
+    energy = found.nets_["energy"]
+    batch = found._source(data).batch(slice(0, 2))
+    y = batch.target.unsqueeze(0)
+    with torch.no_grad():
+        _, attention = energy.encode(batch.x, batch.mask)
+        swapped = {key: value.flip(0) for key, value in attention.items()}
+        one, other = (energy.parts[1](h, y, batch.mask) for h in (attention, swapped))
+    assert not torch.allclose(one, other)
+
+
+def test_structured_tuning_lowers_violations() -> None:
+    """Tags that repeat a core role, and a term that says they should not."""
+    words = [["a", "b", "runs", "c"]] * 20
+    tags = [["B-ARG0", "B-ARG0", "B-V", "O"], ["B-ARG0", "O", "B-V", "B-ARG1"]] * 10
+    shares = []
+    for method, params in (
+        ("cross-entropy", {}),
+        ("structured-tuning", {"constraint_weight": 30.0}),
+    ):
+        more = {"dropout": 0.0, "validation_fraction": 0.0, "batch_size": 4}
+        params |= {"task_optimiser": {"lr": 1e-2}}
+        found = labeler(method, 10, method_params=params, **more).fit(words, [2] * 20, tags)
+        y = torch.as_tensor(np.stack(found.predict_proba(words, [2] * 20))).unsqueeze(0)
+        shares.append(found._output()[1].constraint(y).mean())
+    assert shares[1] < 0.2 * shares[0]
+    with pytest.raises(SettingError, match="needs a constraint"):
+        SequenceTagger("structured-tuning").fit([["a"]], [["O"]])

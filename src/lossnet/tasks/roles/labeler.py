@@ -8,18 +8,22 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
+from torch import Tensor, nn
 
-from lossnet.checks import check_choice
+from lossnet.checks import check_choice, check_flag
 from lossnet.context import Context
+from lossnet.energies import Energy
 from lossnet.errors import DataError
 from lossnet.method import Method
-from lossnet.needs import EXACT, REWARD
+from lossnet.needs import CONSTRAINT, EXACT, REWARD
+from lossnet.nets import SharedFeatures
 from lossnet.proposals import GBI, Proposal
 from lossnet.recipes import defaults
+from lossnet.spaces import Categorical, Space
 from lossnet.tasks.roles.metrics import GIVEN, role_scores
 from lossnet.tasks.roles.predicates import MARK, PREDICATE, RoleData
 from lossnet.tasks.roles.role_decoding import chain_decoder, role_decoder
+from lossnet.tasks.roles.role_energy import unique_core_roles, with_attention
 from lossnet.tasks.roles.role_files import load_roles
 from lossnet.tasks.sequence.decoding import each_step, marginals
 from lossnet.tasks.sequence.sentences import SequenceData
@@ -45,6 +49,7 @@ class SemanticRoleLabeler(TaggingEstimator):
         method_params: parameters of the named method that override its defaults; each can also
             be set as ``method__name``. :data:`ROLE_DEFAULTS` lists how the defaults differ from
             the recipes'.
+        energy_words: whether the loss-net's attention reads the words as well as the tags.
         metric: metric of early stopping and ``score``: ``"role-f1"``, F1 of arguments as
             CoNLL-2005's scorer counts them, ``"perfect"``, the share of predicates with all
             arguments right and no others, or ``"accuracy"`` of tokens.
@@ -68,9 +73,10 @@ class SemanticRoleLabeler(TaggingEstimator):
     """
 
     method: str | Method = "seal-nce"
+    energy_words: bool = False
     metric: Literal["role-f1", "perfect", "accuracy"] = "role-f1"  # type: ignore[assignment]
 
-    provides = TaggingEstimator.provides - REWARD
+    provides = TaggingEstimator.provides - REWARD | CONSTRAINT
 
     # Settings --------------------------------------------------------------------------------
 
@@ -82,6 +88,10 @@ class SemanticRoleLabeler(TaggingEstimator):
         name = str(self.method)
         cost = {"cost": "token-error"} if defaults(name).get("cost") == "f1" else {}
         return {**cost, **ROLE_DEFAULTS.get(name, {})}
+
+    def _check_own_settings(self, method: Method) -> None:
+        super()._check_own_settings(method)
+        check_flag("energy_words", self.energy_words)
 
     # Data ------------------------------------------------------------------------------------
 
@@ -102,6 +112,24 @@ class SemanticRoleLabeler(TaggingEstimator):
 
     def _check_tags(self, validation: Any) -> None:
         """Rare roles of validation data may be absent from training: they count as missed."""
+
+    # Nets ------------------------------------------------------------------------------------
+
+    def _output(self) -> tuple[tuple[int, ...], Space]:
+        shape, _ = super()._output()
+        return shape, Categorical(constraint=unique_core_roles(self.tags_))
+
+    def _energy(self, features: nn.Module | None) -> Energy:
+        """The chain and, unless the method is exact, attention over the tags."""
+        if self.method_.needs >= EXACT:
+            return super()._energy(features)
+        own = None
+        if self.energy_words and features is None:
+            own = self._features(self._filled_in(self.method_)["energy_dropout"])
+            features = SharedFeatures(own.out_features)
+        words = features if self.energy_words else None
+        chain = super()._energy(features)
+        return with_attention(chain, len(self.tags_), words=words, own=own)
 
     # Outputs ---------------------------------------------------------------------------------
 
