@@ -103,6 +103,9 @@ from lossnet.tasks.roles.labeler import (
 from lossnet.tasks.sequence.tagger import (
     SequenceTagger as SequenceTagger,
 )
+from lossnet.tasks.text.classifier import (
+    TextClassifier as TextClassifier,
+)
 from lossnet.training import (
     Trainer as Trainer,
 )

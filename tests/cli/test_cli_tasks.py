@@ -57,7 +57,8 @@ def test_what_cannot_be_told_must_be_said(lossnet: Run, tmp_path: Path, command:
     strange = write_ner(tmp_path / "ner.data")
     message = one_line(lossnet(command, strange, *options))
     assert "cannot determine the task" in message
-    assert "add --task image or --task multilabel or --task roles or --task sequence" in message
+    names = ("image", "multilabel", "roles", "sequence", "text")
+    assert f"add {' or '.join(f'--task {name}' for name in names)}" in message
     if command == "describe":
         assert "scheme IOB2" in lossnet(command, strange, "--task", "sequence").out
     (tmp_path / "empty").mkdir()
@@ -97,7 +98,7 @@ def test_options_of_the_other_task(
 ) -> None:
     out = ["--out", tmp_path / "m"]
     message = one_line(lossnet("predict", tagger, ner, "--threshold", "0.5"))
-    assert "--threshold is an option for the task multilabel" in message
+    assert "--threshold is an option for the task text or multilabel" in message
     assert f"the task of {tagger} is sequence; leave it out" in message
     assert "--labels" in one_line(lossnet("train", ner, "--labels", "0", *out))
     assert "--tag-column" in one_line(lossnet("train", "ising", "--tag-column", "0", *out))

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from cli_helpers import write_csv, write_ner, write_pairs
 
-from lossnet import ImageSegmenter, MultiLabelClassifier, SequenceTagger
+from lossnet import ImageSegmenter, MultiLabelClassifier, SequenceTagger, TextClassifier
 from lossnet.cli import main
 from lossnet.cli.folder import load_model
 from lossnet.cli.settings import resolve
@@ -45,6 +45,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "method": "alen",
         **{"width": 4, "crop": [16, 16], "flip": False, "crops": 1, "task_net": "unet"},
         **{"classes": ["sky", "ground"], "plateau": 3, "energy_width": 2, "device": "cpu"},
+    },
+    "text": {
+        "method": {"name": "seal-nce", "energy_optimiser": {"lr": 1e-3}},
+        **{"ngrams": 2, "min_count": 3, "max_features": 50, "hidden": [8], "threshold": 0.5},
     },
 }
 
@@ -106,11 +110,15 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Pa
         "multilabel": write_csv(base / "weather.csv", rows=20),
         "sequence": write_ner(base / "ner.conll", sentences=12, pos=True),
         "image": write_pairs(base / "discs", 6),
+        "text": base / "news.jsonl",
     }
+    rows = [{"text": f"oil and gas {k}", "labels": ["oil", "gas"][: k % 3]} for k in range(12)]
+    data["text"].write_text("\n".join(map(json.dumps, rows)))
     small = {
         "multilabel": ["--method", "seal-nce", "--set", "hidden=[4]", "global_hidden=2"],
         "sequence": ["--method", "cross-entropy", "--columns", "pos", "--set", "hidden=4"],
         "image": ["--method", "cross-entropy", "--set", "width=2", "crops=1", "average=1"],
+        "text": ["--method", "cross-entropy", "--set", "hidden=[4]"],
     }
     for name, source in data.items():
         out = ["--out", str(base / name), "--task", name, "--quiet"]
@@ -121,7 +129,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Pa
 def predicted(folder: Path, name: str) -> None:
     """Load the model as the commands do, and predict a little."""
     _, model, _ = load_model(folder)
-    if isinstance(model, MultiLabelClassifier):
+    if isinstance(model, TextClassifier):
+        model.predict(["oil and gas"])
+    elif isinstance(model, MultiLabelClassifier):
         model.predict(np.zeros((2, 3)))
     elif isinstance(model, SequenceTagger):
         model.predict([["Ann", "saw"]], columns={"pos": [["N", "V"]]})
@@ -159,7 +169,7 @@ def test_model_folders(
     folder = Path(shutil.copytree(models[name][0], tmp_path / "m"))
     assert fine(lambda: predicted(folder, name))
     found = [path for path in folder.iterdir() if path.name.startswith(start)]
-    if start == "vocabulary" and name != "sequence":
+    if start == "vocabulary" and name not in ("sequence", "text"):
         assert not found
         return
     (file,) = found

@@ -28,6 +28,9 @@ from lossnet.tasks.image.folders import holds_images
 from lossnet.tasks.multilabel import load, load_splits
 from lossnet.tasks.multilabel.columns import read_matching
 from lossnet.tasks.sequence import load_sequences
+from lossnet.tasks.text import load_text_splits, load_texts
+from lossnet.tasks.text.reading import read_parts
+from lossnet.tasks.text.records import TextFormat
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from mutants import mutants
@@ -68,6 +71,10 @@ CORA = (
 GLOVE = b"the 0.1 -0.2 3e-1\nof 1 2 3\na b 0.5 0.25 1\n"
 WORD2VEC = b"3 2\nthe 0.5 1\nof 1 2\nin -1 2\n"
 BINARY = b"2 3\nthe " + np.array([1, 2, 3], "<f4").tobytes() + b"\nof " + bytes(12)
+JSONL = b'{"text": "Oil \\u00e9", "labels": ["a", "b"], "id": 1}\n{"text": "Gas", "labels": []}\n'
+JSON = b'[{"text": "Oil", "label": "a"}, {"text": "Gas", "label": ["b", "a"]}]'
+TEXT_CSV = b'id,text,labels\n1,"Oil, ""and"" gas","a,b"\n2,Gas,"[\'a\']"\n3,"x\ny",\n'
+TEXT_TSV = b'"Oil\t0,2\tx\nGas" \t1\ty\nno\t\tz\n'
 SPLIT = b'{"train": [0, 1], "validation": [2], "test": [3]}'
 
 X, Y = np.array([[0, 1.5], [2, 0], [1, 1]]), np.array([[1, 0, 1], [0, 0, 0], [0, 1, 0]])
@@ -132,6 +139,14 @@ def parts(path: Path) -> Any:
     return load_splits(path).train
 
 
+def texts(path: Path) -> Any:
+    return load_text_splits(path).train
+
+
+def lines(path: Path) -> Any:
+    return read_parts(path, TextFormat(), labelled=False)[""]
+
+
 SPARSE_NPZ = npz(
     Y=Y, X_data=CSR.data, X_indices=CSR.indices, X_indptr=CSR.indptr, X_shape=CSR.shape
 )
@@ -177,6 +192,15 @@ CASES = {
         kind: Case(f"a.{kind}", picture(format=name), images)
         for kind, name in {"bmp": "BMP", "gif": "GIF", "jpg": "JPEG", "tif": "TIFF"}.items()
     },
+    "jsonl": Case("a.jsonl", JSONL, load_texts),
+    "jsonl-gz": Case("a.jsonl.gz", gzip.compress(JSONL, mtime=0), load_texts),
+    "json": Case("a.json", JSON, load_texts),
+    "text-csv": Case("a.csv", TEXT_CSV, load_texts),
+    "text-tsv": Case("f/train.tsv", TEXT_TSV, texts, {"f/labels.txt": b"a\nb\nc"}, source="f"),
+    "text-names": Case(
+        "f/labels.json", b'{"a": 0, "b": 1, "c": 2}', texts, {"f/train.tsv": TEXT_TSV}, source="f"
+    ),
+    "text-lines": Case("a.txt", JSONL, lines),
     "split": Case("f/split.json", SPLIT, parts, {"f/f.arff": DENSE}, source="f"),
 }  # fmt: skip
 

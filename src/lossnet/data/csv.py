@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from lossnet.data.table import MISSING, Attribute, Table, is_number
@@ -22,23 +23,9 @@ def read_table(path: str | Path) -> Table:
     """
     path = Path(path)
     lines, notes = read_lines(path)
-    mark = "\t" if extension(path) == ".tsv" else max(",;\t", key=lines[0].count)
-    reader = csv.reader((line + "\n" for line in lines), delimiter=mark, strict=True)
-    rows, numbers = [], []
-    try:
-        header = [cell.strip() for cell in next(reader)]
-        for row in reader:
-            if len(row) <= 1 and not "".join(row).strip():
-                continue
-            if len(row) != len(header):
-                hint = "; is the file cut short?" if len(row) < len(header) else ""
-                problem = f"{len(row)} cells for {len(header)} columns{hint}"
-                raise DataError(f"{path}, line {reader.line_num}: {problem}")
-            rows.append(row)
-            numbers.append(reader.line_num)
-    except csv.Error as error:
-        where = f"{path}, line {reader.line_num}"
-        raise DataError(f"{where}: {error}; is a quote left open?") from error
+    mark = "\t" if extension(path) == ".tsv" else None
+    (header, *rows), (_, *numbers) = read_cells(path, lines, mark)
+    header = [cell.strip() for cell in header]
     if not rows:
         raise DataError(f"{path} holds a header and no rows")
     columns = [tuple(map(_cell, column)) for column in zip(*rows, strict=True)]
@@ -47,6 +34,37 @@ def read_table(path: str | Path) -> Table:
         notes.append("left out the first column: it has no name (a row index)")
     _check_header(path, header)
     return Table(path, [Attribute(h, "string") for h in header], numbers, columns, notes=notes)
+
+
+def read_cells(
+    path: Path, lines: Sequence[str], mark: str | None = None
+) -> tuple[list[list[str]], list[int]]:
+    """The cells of every row that is not empty, the first included, and the line it ends on.
+
+    Rows have as many cells as the first. Where ``mark`` is None, the delimiter is the one of
+    comma, semicolon and tab that the first line has most of.
+    """
+    mark = mark or max(",;\t", key=lines[0].count)
+    reader = csv.reader((line + "\n" for line in lines), delimiter=mark, strict=True)
+    rows: list[list[str]] = []
+    numbers = []
+    before = csv.field_size_limit(sum(map(len, lines)) + len(lines))  # a cell may be a long text
+    try:
+        for row in reader:
+            if rows and len(row) <= 1 and not "".join(row).strip():
+                continue
+            if rows and len(row) != len(rows[0]):
+                hint = "; is the file cut short?" if len(row) < len(rows[0]) else ""
+                problem = f"{len(row)} cells for {len(rows[0])} columns{hint}"
+                raise DataError(f"{path}, line {reader.line_num}: {problem}")
+            rows.append(row)
+            numbers.append(reader.line_num)
+    except csv.Error as error:
+        where = f"{path}, line {reader.line_num}"
+        raise DataError(f"{where}: {error}; is a quote left open?") from error
+    finally:
+        csv.field_size_limit(before)
+    return rows, numbers
 
 
 def _cell(text: str) -> str:

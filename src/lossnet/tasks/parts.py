@@ -119,7 +119,8 @@ def as_parts(read: Mapping[str, D], source: str, *, seed: int = 0) -> Parts[D]:
     if not parts:
         return divide(read[""], seed=seed)
     if "train" not in parts:
-        raise DataError(f"{source} has no training part, only {', '.join(parts)}")
+        only = f"{source} has no training part, only {', '.join(parts)}"
+        raise DataError(f"{only}; name the file to train on")
     return Parts(**parts)
 
 

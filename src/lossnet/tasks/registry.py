@@ -18,7 +18,7 @@ from lossnet.errors import DataError, SettingError, unknown
 from lossnet.tasks.task import Task
 
 #: A source is of the first task that recognises it.
-BUILT_IN = ("sequence", "roles", "image", "multilabel")
+BUILT_IN = ("sequence", "roles", "image", "text", "multilabel")
 GROUP = "lossnet.tasks"
 
 

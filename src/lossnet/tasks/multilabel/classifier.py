@@ -24,12 +24,12 @@ from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.multilabel import thresholds
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.imputer import Imputer
-from lossnet.tasks.multilabel.metrics import apply_threshold, get_metric
+from lossnet.tasks.multilabel.metrics import apply_threshold, get_metric, with_unseen
 from lossnet.tasks.multilabel.stratified import stratified_split
 from lossnet.tasks.multilabel.targets import LABELS_FORM, Labels, read_rows
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import Standardiser, vector
-from lossnet.training import Arrays
+from lossnet.training import Arrays, Source
 from lossnet.training.predict import over_batches
 
 
@@ -149,8 +149,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
 
     def _set_labels(self, labels: Labels) -> None:
         self.labels_ = labels
-        self.label_names_ = labels.names
-        self.n_labels_ = len(labels.names)
+        self.label_names_, self.n_labels_ = labels.names, len(labels.names)
         both = np.tile([0, 1], (self.n_labels_, 1))
         self.classes_ = both if labels.classes is None else labels.classes
 
@@ -176,18 +175,19 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         widths |= {"dropout": self._filled_in(self.method_)["energy_dropout"], "features": features}
         return LabelEnergy(*sizes, global_hidden=self.global_hidden, **widths)
 
-    def _source(self, data: Any, *, training: bool = False, reward: Any = None) -> Arrays:
-        return self._arrays(data.X, data.Y if data.labelled else None)
+    def _source(self, data: Any, *, training: bool = False, reward: Any = None) -> Source:
+        return self._batches(data, data.Y[:, : self.n_labels_] if data.labelled else None)
 
-    def _arrays(self, X: Any, Y: np.ndarray | None) -> Arrays:
+    def _batches(self, data: Any, Y: np.ndarray | None) -> Any:
+        """Batches of the rows with these targets."""
         own = any(map(self._own_factory, ("task", "energy")))
-        X, transform = self.imputer_(X), self.standardiser_
+        X, transform = self.imputer_(data.X), self.standardiser_
         return Arrays(X, Y, device=self.device, share=not own, transform=transform)
 
-    def _measure(self, data: MultiLabelData, outputs: Any) -> float:
+    def _measure(self, data: Any, outputs: Any) -> float:
         """The metric at the threshold a user would get."""
-        metric = get_metric(self.metric)
-        return thresholds.validation_metric(self.threshold, metric, data.Y, outputs)
+        metric, proba = get_metric(self.metric), with_unseen(outputs, data.n_labels)
+        return thresholds.validation_metric(self.threshold, metric, data.Y, proba)
 
     def _finish(self, validation: Any) -> None:
         self.threshold_: Any = 0.5 if isinstance(self.threshold, str) else float(self.threshold)
@@ -195,10 +195,12 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         if validation is not None:
             self._choose_threshold(validation)
 
-    def _choose_threshold(self, data: MultiLabelData) -> None:
-        metric, proba = get_metric(self.metric), self._outputs(self._proposal(), data)
-        self.threshold_ = thresholds.choose_threshold(self.threshold, metric, data.Y, proba)
-        self.best_metric_ = float(metric(data.Y, proba, self.threshold_))
+    def _choose_threshold(self, data: Any) -> None:
+        metric, outputs = get_metric(self.metric), self._outputs(self._proposal(), data)
+        proba = with_unseen(outputs, data.n_labels)
+        found = thresholds.choose_threshold(self.threshold, metric, data.Y, proba)
+        self.best_metric_ = float(metric(data.Y, proba, found))
+        self.threshold_ = found if isinstance(found, float) else found[: self.n_labels_]
 
     def tune_threshold(self, X: Any, Y: Any = None) -> Self:
         """Tune ``threshold_`` again on other data, for example after setting ``refine``.
@@ -247,13 +249,13 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
 
         ``Y`` can have values between 0 and 1.
         """
-        rows = self._unseen(X).X
+        data = self._unseen(X)
         if "energy" not in self.nets_:
             raise SettingError(f"{self.method_.name!r} has no loss-net, or it was not kept")
         Y = self.labels_.relaxed(X if Y is None else Y)
-        if rows.shape[0] != Y.shape[0]:
-            raise DataError(f"X has {rows.shape[0]} rows and Y has {Y.shape[0]}; they must match")
-        found = over_batches(_energies, self.nets_, Binary(), self._arrays(rows, Y))
+        if len(data) != len(Y):
+            raise DataError(f"X has {len(data)} rows and Y has {len(Y)}; they must match")
+        found = over_batches(_energies, self.nets_, Binary(), self._batches(data, Y))
         return found.cpu().numpy()
 
     # Storage ---------------------------------------------------------------------------------

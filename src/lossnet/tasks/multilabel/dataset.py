@@ -19,8 +19,59 @@ from lossnet.tasks.multilabel.metrics import check_binary
 Features: TypeAlias = Any
 
 
+class LabelSets:
+    """Rows with a set of labels each, whatever the inputs are: what ``Y`` says of them."""
+
+    Y: np.ndarray[Any, Any]
+    label_names: list[str]
+    name: str
+    groups: ClassVar[None] = None  # rows do not belong together
+
+    def __len__(self) -> int:
+        return int(self.Y.shape[0])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the labels are known."""
+        return self.n_labels > 0
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.Y.shape[1])
+
+    @property
+    def cardinality(self) -> float:
+        """Mean number of labels that are on in a row."""
+        return float(self.Y.sum(dtype=np.int64)) / self.n_rows if self.n_rows else 0.0
+
+    @property
+    def density(self) -> float:
+        """Cardinality as a share of the number of labels."""
+        return self.cardinality / self.n_labels if self.n_labels else 0.0
+
+    @property
+    def diversity(self) -> int:
+        """Number of different label sets."""
+        return len({row.tobytes() for row in np.packbits(self.Y, axis=1)})
+
+    def _numbers(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Row numbers, of indices or a mask of booleans."""
+        index = np.asarray(rows).reshape(-1)
+        try:
+            return np.arange(len(self))[index if index.dtype == bool else index.astype(np.int64)]
+        except IndexError as error:
+            rule = f"rows are counted from 0 to {len(self) - 1}"
+            raise DataError(f"{self.name}: {error}; {rule}") from None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class MultiLabelData:
+class MultiLabelData(LabelSets):
     """Rows of features and the labels that are on in each.
 
     X (n, d) float32, a numpy array or a scipy CSR matrix, NaN where a value is missing; Y (n, L)
@@ -47,46 +98,27 @@ class MultiLabelData:
     name: str = "data"
     parents: dict[int, list[int]] | None = None
     notes: list[str] = field(default_factory=list)
-    groups: ClassVar[None] = None  # rows do not belong together
 
     def __post_init__(self) -> None:
         X = _features(self.X, self.name)
         unlabelled = np.zeros((X.shape[0], 0), dtype=np.uint8)
-        Y = unlabelled if self.Y is None else _labels(self.Y, self.name)
+        Y = unlabelled if self.Y is None else label_matrix(self.Y, self.name)
         if X.shape[0] != Y.shape[0]:
             rows = f"X has {X.shape[0]} rows and Y has {Y.shape[0]}"
             raise DataError(f"{self.name}: {rows}; row counts must match")
-        features = _names(self.feature_names, X.shape[1], "feature", "x")
-        labels = _names(self.label_names, Y.shape[1], "label", "y")
+        features = checked_names(self.feature_names, X.shape[1], "feature", "x")
+        labels = checked_names(self.label_names, Y.shape[1], "label", "y")
         # The fields of a frozen class.
         self.__dict__.update(X=X, Y=Y, feature_names=features, label_names=labels)
-
-    def __len__(self) -> int:
-        return int(self.Y.shape[0])
 
     def __repr__(self) -> str:
         counts = f"{len(self)} rows, {self.n_features} features, {self.n_labels} labels"
         return f"MultiLabelData({self.name!r}, {counts})"
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self)
-
-    @property
-    def labelled(self) -> bool:
-        """Whether the labels are known."""
-        return self.n_labels > 0
-
-    @property
     def n_features(self) -> int:
         """Number of features."""
         return int(self.X.shape[1])
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return int(self.Y.shape[1])
 
     @property
     def is_sparse(self) -> bool:
@@ -98,29 +130,9 @@ class MultiLabelData:
         """Number of missing values in X."""
         return int(np.isnan(self.X.data if self.is_sparse else self.X).sum())
 
-    @property
-    def cardinality(self) -> float:
-        """Mean number of labels that are on in a row."""
-        return float(self.Y.sum(dtype=np.int64)) / self.n_rows if self.n_rows else 0.0
-
-    @property
-    def density(self) -> float:
-        """Cardinality as a share of the number of labels."""
-        return self.cardinality / self.n_labels if self.n_labels else 0.0
-
-    @property
-    def diversity(self) -> int:
-        """Number of different label sets."""
-        return len({row.tobytes() for row in np.packbits(self.Y, axis=1)})
-
     def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> Self:
         """The given rows (indices or a mask of booleans), in the order given."""
-        index = np.asarray(rows).reshape(-1)
-        try:
-            index = np.arange(len(self))[index if index.dtype == bool else index.astype(np.int64)]
-        except IndexError as error:
-            rule = f"rows are counted from 0 to {len(self) - 1}"
-            raise DataError(f"{self.name}: {error}; {rule}") from None
+        index = self._numbers(rows)
         return replace(self, X=self.X[index], Y=self.Y[index], notes=list(self.notes))
 
     def without_labels(self) -> Self:
@@ -189,7 +201,8 @@ def _features(X: Any, name: str) -> Any:
     return X
 
 
-def _labels(Y: Any, name: str) -> Any:
+def label_matrix(Y: Any, name: str) -> Any:
+    """``Y``, dense or sparse, as a matrix ``(n, L)`` of uint8; an error unless it is 0 and 1."""
     Y = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
     if Y.ndim != 2:
         raise DataError(f"{name}: Y has shape {Y.shape}; expected (rows, labels)")
@@ -201,7 +214,8 @@ def _made_up(prefix: str, count: int) -> list[str]:
     return [f"{prefix}{i}" for i in range(count)]
 
 
-def _names(names: Sequence[str] | None, count: int, what: str, prefix: str) -> list[str]:
+def checked_names(names: Sequence[str] | None, count: int, what: str, prefix: str) -> list[str]:
+    """One name for each of so many columns; made up of a prefix and a number where None."""
     if names is None:
         return list(_made_up(prefix, count))
     if len(names) != count:

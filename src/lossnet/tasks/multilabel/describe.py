@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from lossnet.plain_text import aligned
-from lossnet.tasks.multilabel.dataset import MultiLabelData
+from lossnet.tasks.multilabel.dataset import LabelSets, MultiLabelData
 
 
 def describe(data: MultiLabelData, parts: Mapping[str, MultiLabelData], *, top: int) -> str:
@@ -24,13 +24,17 @@ def describe(data: MultiLabelData, parts: Mapping[str, MultiLabelData], *, top: 
         ["checksum", data.checksum()[:16]],
     ]
     notes = [f"note: {note}" for note in data.notes]
-    together = "labels that go together (lift: how many times as often as by chance)"
     head = "\n".join([data.name, aligned(lines), *notes])
-    common = f"commonest labels\n{_commonest(data, top)}"
-    return f"{head}\n\n{common}\n\n{together}\n{_pairs(data, top)}"
+    return f"{head}\n\n{describe_labels(data, top)}"
 
 
-def _commonest(data: MultiLabelData, top: int) -> str:
+def describe_labels(data: LabelSets, top: int) -> str:
+    """The commonest labels, and which go together."""
+    together = "labels that go together (lift: how many times as often as by chance)"
+    return f"commonest labels\n{_commonest(data, top)}\n\n{together}\n{_pairs(data, top)}"
+
+
+def _commonest(data: LabelSets, top: int) -> str:
     counts = data.Y.sum(axis=0, dtype=np.int64)
     lines = [["label", "rows", "share"]]
     for k in np.argsort(-counts, kind="stable")[:top]:
@@ -39,7 +43,7 @@ def _commonest(data: MultiLabelData, top: int) -> str:
     return aligned(lines, right=(1, 2))
 
 
-def _pairs(data: MultiLabelData, top: int) -> str:
+def _pairs(data: LabelSets, top: int) -> str:
     """The pairs of highest lift, p(a, b) / (p(a) p(b)), among those seen in enough rows.
 
     A pair counts from ten rows on, in small data sets from a hundredth of the rows: the lift of

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from lossnet.data.text import extension, stem
 from lossnet.errors import DataError
 from lossnet.files import read_json
-from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.formats.readers import EXTENSIONS
-from lossnet.tasks.parts import PART_WORDS, PARTS, left_out
+from lossnet.tasks.parts import PART_WORDS, PARTS, D, left_out
 
 
-def folder_files(folder: Path) -> dict[str, Path]:
-    """The file of each part, ``""`` for one of all rows."""
+def folder_files(
+    folder: Path, kinds: Iterable[str] = EXTENSIONS, skip: Collection[str] = ()
+) -> dict[str, Path]:
+    """The file of each part, ``""`` for one of all rows.
+
+    Args:
+        folder: where they are.
+        kinds: the extensions of data files.
+        skip: names of files that are not data.
+    """
+    kinds = set(kinds)
     found: dict[str, list[Path]] = {"": [], **{part: [] for part in PARTS}}
     for path in sorted(p for p in folder.iterdir() if p.is_file()):
-        part = _part(path)
+        part = part_of_file(path)
         # A text file next to the data is more often a description than data.
         text = not part and extension(path) == ".txt"
-        if extension(path) in EXTENSIONS and not path.name.startswith(".") and not text:
+        if extension(path) in kinds and path.name[0] != "." and path.name not in skip and not text:
             found[part].append(path)
     if len(found[""]) > 1:
         listed = ", ".join(path.name for path in found[""])
@@ -33,7 +41,7 @@ def folder_files(folder: Path) -> dict[str, Path]:
             both = f"{paths[0].name} and {paths[1].name}"
             raise DataError(f"{folder} has two {part} files: {both}; remove one")
     if not any(found.values()):
-        known = ", ".join(sorted(EXTENSIONS))
+        known = ", ".join(sorted(kinds))
         raise DataError(f"{folder} holds no data file; known kinds: {known}")
     return {part: paths[0] for part, paths in found.items() if paths}
 
@@ -42,7 +50,7 @@ def _words(path: Path) -> list[str]:
     return re.split(r"[-._]", stem(path))
 
 
-def _part(path: Path) -> str:
+def part_of_file(path: Path) -> str:
     """The part that a file's name says, the last word that names one; empty for all rows."""
     return ["", *(PART_WORDS[w.lower()] for w in _words(path) if w.lower() in PART_WORDS)][-1]
 
@@ -63,7 +71,7 @@ def not_read(folder: Path, files: Iterable[Path]) -> list[str]:
     return left_out(folder, others)
 
 
-def parts_of_rows(data: MultiLabelData, path: Path) -> dict[str, MultiLabelData]:
+def parts_of_rows(data: D, path: Path) -> dict[str, D]:
     """The parts that ``split.json`` lists, ``{"train": [rows], "validation": [...], ...}``."""
     split = read_json(path)
     if not isinstance(split, dict) or "train" not in split:
@@ -75,9 +83,9 @@ def parts_of_rows(data: MultiLabelData, path: Path) -> dict[str, MultiLabelData]
         if not isinstance(rows, list) or not all(type(r) is int and r >= 0 for r in rows):
             raise DataError(f"{path}: {part} is not a list of row numbers (counted from 0)")
         for row in rows:
-            if row >= data.n_rows:
+            if row >= len(data):
                 names = f"{part} names row {str(row)[:40]}"
-                raise DataError(f"{path}: {names}, but there are {data.n_rows} rows")
+                raise DataError(f"{path}: {names}, but there are {len(data)} rows")
             if row in seen:
                 raise DataError(f"{path}: row {row} is in {seen[row]} and in {part}")
             seen[row] = part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from lossnet.tasks.multilabel.columns import matched, read_matching
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.folders import folder_files, marks, not_read, parts_of_rows
 from lossnet.tasks.multilabel.formats.readers import EXTENSIONS, Labels, load_files
-from lossnet.tasks.parts import Parts, as_parts, joined
+from lossnet.tasks.parts import D, Parts, as_parts, joined
 
 
 def load(source: str | Path, *, labels: Labels = None) -> MultiLabelData:
@@ -79,7 +79,7 @@ def read_parts(
             raise SettingError(f"{source} has its own labels: leave labels= out")
         found = dict(builtin_parts(str(source)).items())
     elif path.is_dir():
-        found = _read_folder(path, read, undivided)
+        found = read_folder(path, folder_files(path), read, undivided)
     else:
         found = {"": read([path])[0]}
     if known is None:
@@ -88,13 +88,27 @@ def read_parts(
     return {part: matched(data, known, where, labelled=labelled) for part, data in found.items()}
 
 
-def _read_folder(folder: Path, read: Any, undivided: bool) -> dict[str, MultiLabelData]:
+def read_folder(
+    folder: Path,
+    files: dict[str, Path],
+    read: Callable[[list[Path], str], list[D]],
+    undivided: bool,
+    *,
+    beside: Sequence[str] = (),
+) -> dict[str, D]:
     """The parts of a folder that holds one data set.
 
     One file of all rows with ``split.json`` first; else one file per part, the part's name in the
     file's name (``a-train.arff``, ``a.valid.arff``); else one file of all rows.
+
+    Args:
+        folder: the folder.
+        files: the file of each part.
+        read: reads files of a data set of that name.
+        undivided: of a folder with both a file of all rows and part files, read the former.
+        beside: names of files that go with the data, of which no note says that they are not read.
     """
-    files = folder_files(folder)
+    files = dict(files)
     split = folder / "split.json"
     if split.is_file() and "" not in files:
         raise DataError(f"{folder} has split.json but no file of all rows for it to divide")
@@ -104,7 +118,7 @@ def _read_folder(folder: Path, read: Any, undivided: bool) -> dict[str, MultiLab
         files.pop("", None)
     found = dict(zip(files, read(list(files.values()), folder.name), strict=True))
     first = next(iter(found.values()))
-    first.notes.extend(not_read(folder, files.values()))
+    first.notes.extend(not_read(folder, [*files.values(), *map(Path, beside)]))
     for part, data in found.items():
         data.notes.extend(marks(files[part]))
     return found | parts_of_rows(first, split) if split.is_file() else found

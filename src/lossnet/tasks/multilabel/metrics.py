@@ -70,6 +70,16 @@ def gold_and(Y: ArrayLike, other: ArrayLike, name: Literal["P", "proba"]) -> tup
     return gold, second
 
 
+def with_unseen(values: NDArray[Any], labels: int, fill: float = 0.0) -> NDArray[Any]:
+    """Values of each label, the last axis, and ``fill`` for labels that training never saw.
+
+    Those come last. Probabilities of 0 mean that such a label is never predicted.
+    """
+    more = labels - values.shape[-1] if values.ndim else 0
+    around = [(0, 0)] * (values.ndim - 1) + [(0, more)]
+    return np.pad(values, around, constant_values=fill) if more > 0 else values
+
+
 def f1_of_counts(tp: Counts, predicted: Counts, gold: Counts, *, empty: float) -> Floats:
     """F1 = 2 tp / (predicted + gold), elementwise; ``empty`` where the denominator is 0."""
     total = np.add(predicted, gold)

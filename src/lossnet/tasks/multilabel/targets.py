@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from lossnet.errors import DataError
-from lossnet.tasks.multilabel.dataset import MultiLabelData, check_real
+from lossnet.tasks.multilabel.dataset import LabelSets, MultiLabelData, check_real
 from lossnet.tasks.multilabel.metrics import check_binary
 
 #: What :meth:`Labels.to_json` gives: see :func:`lossnet.files.check_form`.
@@ -125,7 +125,7 @@ class Labels:
 
 def _array(Y: Any) -> tuple[np.ndarray, list[str] | None]:
     """``Y`` as a 1-D or 2-D array, and the names of its columns where it brought any."""
-    if isinstance(Y, MultiLabelData):
+    if isinstance(Y, LabelSets):
         return Y.Y, Y.label_names
     names = [str(column) for column in Y.columns] if hasattr(Y, "columns") else None
     try:

@@ -111,11 +111,15 @@ class MultiLabelTask(Task):
 
     def measure(self, model: Any, data: Any, args: Namespace | None = None) -> Measured:
         """Every metric at the model's threshold (or the one given) and at 0.5."""
-        from lossnet.tasks.multilabel.metrics import evaluate
+        import numpy as np
+
+        from lossnet.tasks.multilabel.metrics import evaluate, with_unseen
 
         given, proba = args and args.threshold, _probabilities(model, data)
         first = OWN if given is None else f"at {given:g}"
-        own = evaluate(data.Y, proba, _threshold(model, args))
+        proba = with_unseen(proba, data.n_labels)
+        threshold = with_unseen(np.asarray(_threshold(model, args)), data.n_labels, fill=1.0)
+        own = evaluate(data.Y, proba, threshold)
         return {first: own, HALF: evaluate(data.Y, proba, 0.5)}
 
     def flat(self, measured: Measured) -> dict[str, float]:
@@ -185,7 +189,7 @@ def _predicted(model: Any, data: MultiLabelData) -> Iterator[tuple[Any, Any]]:
 
 def _probabilities(model: Any, data: MultiLabelData) -> Any:
     """One column per label, also for a model that was trained on a 1-D y of two classes."""
-    return model.predict_proba(data.X)[:, -len(model.label_names_) :]
+    return model.predict_proba(data.without_labels())[:, -len(model.label_names_) :]
 
 
 def _threshold(model: Any, args: Namespace | None) -> Any:
