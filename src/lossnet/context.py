@@ -17,6 +17,7 @@ from lossnet.devices import generator_on, rng_state, set_rng_state
 from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, REWARD, needs_of
 from lossnet.nets.base import Derived, WithFeatures, headed, without_graph
+from lossnet.precision import Precision, as_float32, autocast
 from lossnet.spaces import Space
 
 
@@ -82,6 +83,10 @@ class Context:
         streams: random streams of the nets; without them torch's global generator is used.
         given: logits computed elsewhere, by net name.
         unlabelled: a batch of unlabelled rows, for objectives with parts on them.
+        unlabelled_weight: what a mean over the unlabelled rows counts, where this is a piece of a
+            batch.
+        precision: ``"bfloat16"`` runs the nets' passes under ``torch.autocast``; what they return
+            is float32 all the same. Passes in double precision stay so.
         shared_noise: let proposals draw the same noise for every row, so that a row's candidates
             do not depend on the other rows: for predictions.
 
@@ -99,6 +104,8 @@ class Context:
     streams: Streams | None = None
     given: Mapping[str, Tensor] = field(default_factory=dict)
     unlabelled: Batch | None = None
+    unlabelled_weight: float = 1.0
+    precision: Precision = "float32"
     shared_noise: bool = False
 
     def __post_init__(self) -> None:
@@ -210,7 +217,8 @@ class Context:
     def _judged(self, judge: Callable[..., Tensor], y: Tensor, name: str, h: Any = None) -> Tensor:
         h = self.encoded(name) if h is None else h
         with self._running(name, name in self._focus):
-            return judge(h, y, self.batch.mask)
+            e = judge(h, y, self.batch.mask)
+        return e if self.precision == "float32" else as_float32(e)
 
     def uniform(self, k: int, like: Tensor) -> Tensor:
         """Uniform noise ``(K, *like.shape)``; if it is shared, one row ``(K, 1, *S)`` for all.
@@ -273,7 +281,8 @@ class Context:
                 self._before.setdefault(name, self.streams.states[name])
             graph = graph and torch.is_grad_enabled()
             with torch.set_grad_enabled(graph), self._running(name, train):
-                self._cache[key] = call()
+                found = call()
+            self._cache[key] = found if self.precision == "float32" else as_float32(found)
         return self._cache[key]
 
     @contextmanager
@@ -282,5 +291,8 @@ class Context:
         net = self.nets[name]
         if net.training != train:
             net.train(train)
-        with self.streams.use(name) if train and self.streams is not None else nullcontext():
+        with (
+            self.streams.use(name) if train and self.streams is not None else nullcontext(),
+            autocast(net) if self.precision == "bfloat16" else nullcontext(),
+        ):
             yield

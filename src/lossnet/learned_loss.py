@@ -114,7 +114,8 @@ class LearnedLoss(nn.Module):
         self._trained = trainable(energy, "energy") if self._update else []
         self.optimizer: torch.optim.Optimizer | None = None
         if self._update:
-            self.optimizer = torch_optimizer(self._trained, self._update.optimiser, optimizer)
+            settings = self._update.optimiser
+            self.optimizer = torch_optimizer(energy, self._trained, settings, optimizer)
         self.last_energy_loss: float | None = None
 
     def forward(self, x: Any, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:

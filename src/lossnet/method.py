@@ -30,6 +30,12 @@ class Optimiser(Checked):
         plateau: halve the learning rate after this many epochs without a better validation
             metric; None never does.
         beta1: momentum; adversarial training works better with less, 0.5 in paper 004.
+        encoder_lr: learning rate of modules with the attribute ``pretrained = True``; None takes
+            their ``suggested_lr``, or 5e-5.
+        warmup: share of the phase's steps, over all its epochs, in which the learning rates rise
+            linearly from 0; None is 0.1 where the update trains a pretrained module, else 0.
+        decay: let them then fall linearly to 0 at ``max_epochs``; None where the update trains a
+            pretrained module. Both multiply with what ``plateau`` leaves.
     """
 
     lr: Positive = 1e-3
@@ -37,17 +43,21 @@ class Optimiser(Checked):
     clip: Positive | None = None
     plateau: Count | None = None
     beta1: float = 0.9
+    encoder_lr: Positive | None = None
+    warmup: Weight | None = None
+    decay: bool | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.beta1 < 1:
             raise SettingError(f"beta1 must be from 0 to below 1, got {self.beta1}")
+        if self.warmup is not None and not self.warmup < 1:
+            raise SettingError(f"warmup must be below 1 or None, got {self.warmup}")
 
     @property
     def for_adamw(self) -> dict[str, Any]:
-        """What torch's AdamW calls them."""
-        betas = (self.beta1, 0.999)
-        return {"lr": self.lr, "betas": betas, "weight_decay": self.weight_decay}
+        """What AdamW takes besides learning rates."""
+        return {"betas": (self.beta1, 0.999), "weight_decay": self.weight_decay}
 
 
 @dataclass(frozen=True)

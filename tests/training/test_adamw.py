@@ -9,8 +9,10 @@ import pytest
 import torch
 
 from lossnet.training.adamw import AdamW
+from lossnet.training.schedule import Group
 
-SETTINGS = {"lr": 0.03, "betas": (0.5, 0.999), "weight_decay": 0.1}
+LR = 0.03
+SETTINGS = {"betas": (0.5, 0.999), "weight_decay": 0.1}
 
 
 def _weights() -> list[torch.Tensor]:
@@ -30,18 +32,16 @@ def _steps(optimiser, weights: list[torch.Tensor], first: int, last: int) -> Non
 
 def test_it_steps_as_torchs_own_does() -> None:
     ours, theirs = _weights(), _weights()
-    _steps(AdamW(ours, **SETTINGS), ours, 0, 6)
-    _steps(torch.optim.AdamW(theirs, fused=True, **SETTINGS), theirs, 0, 6)
+    _steps(AdamW([Group(ours, LR)], **SETTINGS), ours, 0, 6)
+    _steps(torch.optim.AdamW(theirs, LR, fused=True, **SETTINGS), theirs, 0, 6)
     assert all(torch.equal(left, right) for left, right in zip(ours, theirs, strict=True))
 
 
 def test_a_loaded_state_goes_on() -> None:
     whole, part = _weights(), _weights()
-    _steps(AdamW(whole, **SETTINGS), whole, 0, 6)
-    first, second = (
-        AdamW(part, **SETTINGS),
-        AdamW(part, lr=9.0, betas=(0.5, 0.999), weight_decay=0.1),
-    )
+    _steps(AdamW([Group(whole, LR)], **SETTINGS), whole, 0, 6)
+    first, second = (AdamW([Group(part, LR)], **SETTINGS) for _ in range(2))
+    first.scale, second.scale = 1.0, 9.0
     _steps(first, part, 0, 3)
     second.load_state_dict(first.state_dict())
     _steps(second, part, 3, 6)

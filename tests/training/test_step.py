@@ -25,7 +25,7 @@ def test_steps_pair_gradients_with_weights_of_another_layout(net) -> None:
     y = torch.randint(3, (4, 8, 8))
     update = Update("task", Judge((Weighted(1.0, CrossEntropy()),)), optimiser=Optimiser(lr=1e-2))
     parameters = parameters_of(update, nets)
-    optimiser = build_optimiser(parameters, update.optimiser)
+    optimiser = build_optimiser(update, nets)
     plain = torch.optim.AdamW(other.parameters(), 1e-2, weight_decay=1e-5, foreach=False)
     for _ in range(3):
         batch = Batch(x, F.one_hot(y, 3).double())

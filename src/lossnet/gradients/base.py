@@ -46,6 +46,16 @@ class GradientRule(Protocol):
         """Nets it runs besides the objective's own."""
         return NOTHING
 
+    @property
+    def in_pieces(self) -> bool:
+        """Whether the gradient of a batch is the mean of its pieces' gradients."""
+        return True
+
+    @property
+    def needs_float32(self) -> bool:
+        """Whether nets in a lower precision would make it meaningless."""
+        return False
+
     def through(self, inner: Objective) -> Self:
         """The rule for candidates of a net that is trained on ``inner``: the same by default."""
         return self

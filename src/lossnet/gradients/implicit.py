@@ -67,6 +67,14 @@ class Implicit(Checked, GradientRule):
     def nets(self) -> frozenset[str]:
         return frozenset() if self.inner is None else self.inner.nets
 
+    @property
+    def in_pieces(self) -> bool:
+        return False  # the inverse of a mean of curvatures is not the mean of their inverses
+
+    @property
+    def needs_float32(self) -> bool:
+        return self.curvature == "hessian" and self.product == "finite-differences"
+
     def through(self, inner: Objective) -> Implicit:
         """The rule for candidates of a net that is trained on ``inner``."""
         return replace(self, inner=inner)

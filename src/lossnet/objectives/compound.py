@@ -103,8 +103,10 @@ class Compound(Objective):
         total: Tensor | None = None
         for part, value in zip(self._counted, self._losses(context, keep_graph), strict=True):
             context.report(part.name, value)
-            value = value.mean() if part.rows == "unlabelled" else value
-            value = value if part.weight == 1 else part.weight * value
+            weight = part.weight
+            if part.rows == "unlabelled":
+                value, weight = value.mean(), weight * context.unlabelled_weight
+            value = value if weight == 1 else weight * value
             total = value if total is None else total + value
         assert total is not None
         return total

@@ -15,6 +15,7 @@ from lossnet.checks import check_device, check_int, check_share
 from lossnet.method import Method
 from lossnet.needs import EXACT, LOCAL, TARGET, UNLABELLED
 from lossnet.parameters import joined, plain, with_value
+from lossnet.precision import Precision, check_precision
 from lossnet.proposals import GBI, NetOutput, Proposal
 from lossnet.recipes import build, parameters
 from lossnet.spaces import Space
@@ -29,6 +30,7 @@ from lossnet.tasks.method_checks import (
 from lossnet.tasks.networks import build_nets, check_memory, copy_features, try_net
 from lossnet.tasks.parts import cut_rows
 from lossnet.training import Arrays, Source, predict
+from lossnet.training.checks import check_gradients
 from lossnet.training.predict import predict_path
 
 
@@ -68,6 +70,8 @@ class TaskEstimator(Fitted):
     batch_size: int = 32
     max_epochs: int = 100
     patience: int = 10
+    accumulate: int = 1
+    precision: Precision = "float32"
     refine: str | Proposal | None = None
     device: str = "cpu"
     random_state: int | np.random.RandomState | None = None
@@ -131,13 +135,15 @@ class TaskEstimator(Fitted):
             nets, source = self._precise(by, data)
         # Every batch costs the repacking of the weights; inference holds many arrays per batch.
         rows = 2048 if isinstance(by, NetOutput) else 512
-        outputs = predict(by, nets, self._output()[1], source, batch_size=rows)
+        how: dict[str, Any] = {"batch_size": rows, "precision": self.precision}
+        outputs = predict(by, nets, self._output()[1], source, **how)
         return outputs.float().cpu().numpy()
 
     def _path(self, descent: GBI, data: Any) -> Any:
         """The same after 0, 1, ... steps of a descent on the energy."""
         nets, source = self._precise(descent, data)
-        return predict_path(descent, nets, self._output()[1], source).float().cpu().numpy()
+        path = predict_path(descent, nets, self._output()[1], source, precision=self.precision)
+        return path.float().cpu().numpy()
 
     def _precise(self, by: Proposal, data: Any) -> tuple[Mapping[str, nn.Module], Any]:
         """Nets and batches for a proposal; of arrays in double precision for a descent.
@@ -240,12 +246,14 @@ class TaskEstimator(Fitted):
         # An energy of the user's own may have what no other has.
         own = LOCAL | EXACT if callable(getattr(self, "energy_net", None)) else frozenset()
         check_needs(method, self.provides | own, type(self))
-        for name in ("batch_size", "max_epochs", "patience"):
+        for name in ("batch_size", "max_epochs", "patience", "accumulate"):
             check_int(name, getattr(self, name))
         check_share("validation_fraction", self.validation_fraction)
         self._metric_name()
         check_device(self.device)
         check_features(self.energy_features, method, self._own_factory("energy") is not None)
+        check_precision(self.precision, self.device)
+        check_gradients(method, self.accumulate, self.precision)
         refinement(self.refine, method, method.nets)
         self._check_own_settings(method)
         return method

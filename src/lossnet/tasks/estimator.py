@@ -96,6 +96,8 @@ class StructuredEstimator(TaskEstimator):
                 batch_size=int(self.batch_size),
                 max_epochs=int(self.max_epochs),
                 patience=int(self.patience),
+                accumulate=int(self.accumulate),
+                precision=self.precision,
                 seed=seed,
             )
             self._add_callbacks(trainer, checkpoint, resuming, (data, validation, spare))

@@ -1,7 +1,8 @@
 """Training: one loop, its steps, checkpoints and progress."""
 
+from lossnet.training.callback import Callback
 from lossnet.training.checkpoint import Checkpoint, resume, save_checkpoint
-from lossnet.training.loop import Callback, Trainer
+from lossnet.training.loop import Trainer
 from lossnet.training.predict import predict
 from lossnet.training.progress import Duration, Progress, ProgressLines, show_progress
 from lossnet.training.source import Arrays, Source

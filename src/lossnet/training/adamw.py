@@ -1,47 +1,66 @@
-"""AdamW by torch's fused kernel."""
+"""AdamW by torch's fused kernel, with groups of parameters and a schedule."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from lossnet.training.schedule import Group, Schedule
+
 
 @dataclass(eq=False, repr=False)
 class AdamW:
-    """``torch.optim.AdamW(fused=True)``, bit for bit, for one group of parameters.
+    """``torch.optim.AdamW(fused=True)``, bit for bit, one fused call per group of parameters.
 
     torch's own class imports ``torch._dynamo`` when it is built, which takes longer than a short
     fit, and checks for compilers and hooks at every step.
 
     Args:
-        parameters: what it changes; those without a ``grad`` are left alone.
-        lr: learning rate.
+        groups: what it changes, with learning rates; parameters without a ``grad`` are left alone.
+        schedule: the share of the learning rates that a step takes.
         betas: decay of the two moments.
         weight_decay: decoupled weight decay.
 
     Attributes:
-        lr: learning rate of the next step.
-        slots: for each parameter its ``step``, ``exp_avg`` and ``exp_avg_sq``; empty before its
+        scale: what plateaus have left of the learning rates.
+        progress: where in its phase the next step is, for the schedule.
+        parameters: those of all groups.
+        slots: for each of them its ``step``, ``exp_avg`` and ``exp_avg_sq``; empty before its
             first step.
     """
 
-    parameters: Sequence[Tensor]
+    groups: Sequence[Group]
     _: KW_ONLY
-    lr: float
+    schedule: Schedule = field(default_factory=Schedule)
     betas: tuple[float, float] = (0.9, 0.999)
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
+        self.scale, self.progress = 1.0, 0.0
+        self.parameters = [parameter for group in self.groups for parameter in group.parameters]
         self.slots: list[dict[str, Tensor]] = [{} for _ in self.parameters]
+
+    @property
+    def lr(self) -> float:
+        """The learning rate of the first group at the next step."""
+        return self.groups[0].lr * self._share
+
+    @property
+    def _share(self) -> float:
+        return self.scale * self.schedule(self.progress)
 
     @torch.no_grad()
     def step(self) -> None:
         """Change the parameters by their ``grad``."""
-        pairs = zip(self.parameters, self.slots, strict=True)
+        share, slots = self._share, iter(self.slots)
+        for group in self.groups:
+            self._move([(p, next(slots)) for p in group.parameters], group.lr * share)
+
+    def _move(self, pairs: list[tuple[Tensor, dict[str, Tensor]]], lr: float) -> None:
         moved = [(p, slots or _start(p, slots)) for p, slots in pairs if p.grad is not None]
         if not moved:
             return
@@ -54,7 +73,7 @@ class AdamW:
             [slots["exp_avg_sq"] for _, slots in moved],
             [],
             steps,
-            lr=self.lr,
+            lr=lr,
             beta1=self.betas[0],
             beta2=self.betas[1],
             weight_decay=self.weight_decay,
@@ -64,13 +83,13 @@ class AdamW:
         )
 
     def state_dict(self) -> dict[str, Any]:
-        """The learning rate, and the slots by the parameter's number."""
+        """What plateaus left of the learning rates, and the slots by the parameter's number."""
         slots = {number: dict(own) for number, own in enumerate(self.slots) if own}
-        return {"lr": self.lr, "slots": slots}
+        return {"scale": self.scale, "slots": slots}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from :meth:`state_dict`, with slots in the memory layout of the parameters."""
-        self.lr = state["lr"]
+        self.scale = state["scale"]
         for number, (parameter, own) in enumerate(zip(self.parameters, self.slots, strict=True)):
             own.clear()
             for key, value in state["slots"].get(number, {}).items():

@@ -19,7 +19,8 @@ from torch import Tensor
 
 from lossnet.errors import DataError, TrainingError
 from lossnet.files import atomic_write, check_form
-from lossnet.training.loop import Callback, Trainer
+from lossnet.training.callback import Callback
+from lossnet.training.loop import Trainer
 
 _STATE = {
     "settings": {str: object},
@@ -27,7 +28,7 @@ _STATE = {
     "epoch": int,
     "best": (None, float),
     "epochs_since_best": int,
-    "lr": [float],
+    "scale": [float],
     "history": [{"phase": str, "epoch": int, "seconds": float}],
 }
 
@@ -83,7 +84,7 @@ def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, A
         "epoch": trainer.epoch,
         "best": trainer.best,
         "epochs_since_best": trainer.epochs_since_best,
-        "lr": [optimiser.lr for optimiser in trainer.optimisers],
+        "scale": [optimiser.scale for optimiser in trainer.optimisers],
         "history": trainer.history,
     }
     contiguous = {k: v.detach().to("cpu", copy=True).contiguous() for k, v in tensors.items()}
@@ -142,7 +143,7 @@ def _restore(trainer: Trainer, tensors: Mapping[str, Tensor], state: Mapping[str
         for key, value in _below(tensors, f"optimiser/{number}/").items():
             index, slot = key.split("/")
             slots.setdefault(int(index), {})[slot] = value
-        optimiser.load_state_dict({"lr": state["lr"][number], "slots": slots})
+        optimiser.load_state_dict({"scale": state["scale"][number], "slots": slots})
 
 
 def _read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

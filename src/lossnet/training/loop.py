@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -15,25 +15,17 @@ from lossnet.devices import device_of, generator_on
 from lossnet.errors import SettingError, TrainingError
 from lossnet.method import Method, Phase
 from lossnet.parameters import Count, check_value
+from lossnet.precision import Precision, check_precision
 from lossnet.proposals.proposal import Proposal
 from lossnet.spaces import Space
+from lossnet.training.callback import Callback, losses_of
+from lossnet.training.checks import check_gradients, check_rows
+from lossnet.training.pieces import cut
 from lossnet.training.predict import over_batches
-from lossnet.training.source import Source
+from lossnet.training.schedule import Schedule
+from lossnet.training.source import Source, paired
 from lossnet.training.step import build_optimiser, parameters_of, step
 from lossnet.training.threads import flush_denormals, suitable_threads
-
-
-class Callback:
-    """Called as training proceeds; a subclass implements what it needs."""
-
-    def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
-        """After every batch, with the mean loss of each update's steps on it."""
-
-    def on_epoch(self, trainer: Trainer) -> None:
-        """After every epoch; ``trainer.history[-1]`` is its row."""
-
-    def on_end(self, trainer: Trainer) -> None:
-        """After the last phase, or when training stops on an error."""
 
 
 @dataclass(eq=False, repr=False)
@@ -58,6 +50,11 @@ class Trainer:
         batch_size: rows per batch.
         max_epochs: largest number of epochs of each phase.
         patience: epochs without improvement after which a phase ends.
+        accumulate: pieces in which a batch is processed, in the memory of one piece; their
+            gradients are averaged by rows, so that a step is that of the complete batch. With
+            more than 1, a net's pass is computed anew for every step and piece.
+        precision: what the nets' passes are computed in; ``"bfloat16"`` by ``torch.autocast``,
+            with weights, losses and optimisers in float32.
         seed: source of all randomness.
         callbacks: called after every batch and epoch.
     """
@@ -73,28 +70,23 @@ class Trainer:
     batch_size: Count = 32
     max_epochs: Count = 100
     patience: Count = 10
+    accumulate: Count = 1
+    precision: Precision = "float32"
     seed: int = 0
     callbacks: list[Callback] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "max_epochs", "patience"):
+        for name in ("batch_size", "max_epochs", "patience", "accumulate"):
             check_value(name, Count, getattr(self, name))
         if missing := sorted(self.method.nets - set(self.nets)):
             raise SettingError(f"method {self.method.name!r} needs a net named {missing[0]!r}")
         known = (self.data, self.validation, self.unlabelled)
         self.sources = dict(zip(("train", "validation", "unlabelled"), known, strict=True))
-        for phase in self.method.phases:
-            if phase.monitor == "loss" and self.score is not None and self.validation is None:
-                raise SettingError(
-                    f"phase {phase.name!r} monitors its loss: it needs validation rows"
-                )
-            for rows in (phase.rows, "unlabelled" if phase.uses_unlabelled else phase.rows):
-                if self.sources[rows] is None:
-                    raise SettingError(
-                        f"phase {phase.name!r} trains on {rows} rows, and none are given"
-                    )
+        check_rows(self.method, self.sources, validated=self.score is not None)
         self.callbacks = list(self.callbacks)
         self.device = device_of(self.nets.values())
+        check_precision(self.precision, self.device)
+        check_gradients(self.method, self.accumulate, self.precision)
         self.generator = generator_on(self.device, stream_seed(self.seed, "proposals"))
         self.streams = Streams(self.seed, self.nets, self.device)
         self.history: list[dict[str, Any]] = []
@@ -115,7 +107,7 @@ class Trainer:
 
     def run(self) -> list[dict[str, Any]]:
         """Run every phase from where training stands; return the history, one row per epoch."""
-        first = self._source.batch(slice(self.batch_size))
+        first = self._source.batch(slice(math.ceil(self.batch_size / self.accumulate)))
         # Softplus energies produce denormal numbers, several times slower than others.
         with suitable_threads(self.nets.values(), first), flush_denormals():
             try:
@@ -147,8 +139,7 @@ class Trainer:
         for copy, model in self.phase.copies.items():
             self.nets[copy].load_state_dict(self.nets[model].state_dict())
         self.parameters = [parameters_of(update, self.nets) for update in self.phase.updates]
-        pairs = zip(self.parameters, self.phase.updates, strict=True)
-        self.optimisers = [build_optimiser(own, update.optimiser) for own, update in pairs]
+        self.optimisers = [build_optimiser(update, self.nets) for update in self.phase.updates]
 
     def _phase_over(self) -> bool:
         stopped = self.score is not None and self.epochs_since_best >= self.patience
@@ -159,7 +150,7 @@ class Trainer:
         sums: dict[str, float] = {}
         batches = self._batches()
         for number, (rows, unlabelled) in enumerate(batches):
-            measures = self._batch(rows, unlabelled, number)
+            measures = self._batch(rows, unlabelled, number, len(batches))
             for name, value in measures.items():
                 sums[name] = sums.get(name, 0.0) + value
             for callback in self.callbacks:
@@ -168,6 +159,7 @@ class Trainer:
         self.epoch += 1
         row: dict[str, Any] = {"phase": self.phase.name, "epoch": self.epoch}
         row |= {name: value / len(batches) for name, value in sums.items()}
+        row |= self._scheduled_rates()
         row |= {} if self.score is None else self._validate(self.score)
         row["seconds"] = time.perf_counter() - began
         self.history.append(row)
@@ -187,21 +179,36 @@ class Trainer:
 
     def _batches(self) -> list[tuple[Tensor, Tensor | None]]:
         """The rows of an epoch's batches, and the unlabelled rows that come with each."""
-        own = list(self._source.shuffled(self.batch_size, self.order))
         if self._unlabelled is None:
-            return [(rows, None) for rows in own]
-        others = list(self._unlabelled.shuffled(self.batch_size, self.order_unlabelled))
-        longest = max(len(own), len(others))
-        while len(own) < longest:
-            own += self._source.shuffled(self.batch_size, self.order)
-        while len(others) < longest:
-            others += self._unlabelled.shuffled(self.batch_size, self.order_unlabelled)
-        return list(zip(own[:longest], others[:longest], strict=True))
+            return [(rows, None) for rows in self._source.shuffled(self.batch_size, self.order)]
+        generators = self.order, self.order_unlabelled
+        return list(paired(self._source, self._unlabelled, self.batch_size, *generators))
 
-    def _batch(self, rows: Tensor, unlabelled: Tensor | None, number: int) -> dict[str, float]:
+    def _batch(
+        self, rows: Tensor, unlabelled: Tensor | None, number: int, batches: int
+    ) -> dict[str, float]:
         """Every update of the phase on one batch; the means of what their steps measured."""
+        context = self._context(rows, unlabelled) if self.accumulate == 1 else None
+        reports: dict[str, Any] = {} if context is None else context.reports
+        where = f" (phase {self.phase.name!r}, epoch {self.epoch + 1}, batch {number + 1})"
+        means: dict[str, float] = {}
+        for update, optimiser, parameters in zip(
+            self.phase.updates, self.optimisers, self.parameters, strict=True
+        ):
+            for index in range(update.steps):
+                within = (number + (index + 0.5) / update.steps) / batches
+                optimiser.progress = (self.epoch + within) / self.max_epochs
+                given = context or self._pieces(rows, unlabelled, reports)
+                measures = step(update, given, optimiser, parameters, where=where)
+                for name, value in measures.items():
+                    means[name] = means.get(name, 0.0) + value / update.steps
+        return means | {name: total.item() / count for name, (total, count) in reports.items()}
+
+    def _context(
+        self, rows: Tensor, unlabelled: Tensor | None, unlabelled_weight: float = 1.0
+    ) -> Context:
         others = self._unlabelled
-        context = Context(
+        return Context(
             self.nets,
             self._source.batch(rows),
             self.space,
@@ -209,18 +216,29 @@ class Trainer:
             training=self.phase.trained,
             streams=self.streams,
             unlabelled=None if others is None or unlabelled is None else others.batch(unlabelled),
+            unlabelled_weight=unlabelled_weight,
+            precision=self.precision,
         )
-        where = f" (phase {self.phase.name!r}, epoch {self.epoch + 1}, batch {number + 1})"
-        means: dict[str, float] = {}
-        for update, optimiser, parameters in zip(
-            self.phase.updates, self.optimisers, self.parameters, strict=True
-        ):
-            for _ in range(update.steps):
-                measures = step(update, context, optimiser, parameters, where=where)
-                for name, value in measures.items():
-                    means[name] = means.get(name, 0.0) + value / update.steps
-        reports = {name: total.item() / count for name, (total, count) in context.reports.items()}
-        return means | reports
+
+    def _pieces(
+        self, rows: Tensor, unlabelled: Tensor | None, reports: dict[str, Any]
+    ) -> Iterator[tuple[float, Context]]:
+        """The pieces of a batch with their shares; what is reported on them goes to ``reports``."""
+        for piece in cut(rows, unlabelled, self.accumulate):
+            context = self._context(piece.rows, piece.unlabelled, piece.unlabelled_weight)
+            yield piece.share, context
+            for name, (total, count) in context.reports.items():
+                before, times = reports.get(name, (0.0, 0.0))
+                reports[name] = before + piece.share * total, times + piece.share * count
+
+    def _scheduled_rates(self) -> dict[str, float]:
+        """The learning rates of the epoch's last steps, where they follow a schedule."""
+        pairs = zip(self.phase.updates, self.optimisers, strict=True)
+        return {
+            f"learning rate/{update.name}": optimiser.lr
+            for update, optimiser in pairs
+            if optimiser.schedule != Schedule()
+        }
 
     def _check_finite(self, batches: int) -> None:
         """Stop on weights that an infinite gradient of a finite loss made non-finite.
@@ -240,8 +258,8 @@ class Trainer:
         if self.phase.monitor == "loss":
             assert self.validation is not None
             rows = self.nets, self.space, self.validation
-            losses = over_batches(self.phase.updates[0].objective, *rows, seed=self.seed)
-            loss = float(losses.mean())
+            how: dict[str, Any] = {"seed": self.seed, "precision": self.precision}
+            loss = float(over_batches(self.phase.updates[0].objective, *rows, **how).mean())
             row, value = {"validation_loss": loss}, -loss
         else:
             value = score(self.phase.predict)
@@ -269,14 +287,8 @@ class Trainer:
         for update, optimiser in zip(self.phase.updates, self.optimisers, strict=True):
             plateau = update.optimiser.plateau
             if plateau and self.epochs_since_best % plateau == 0:
-                optimiser.lr *= 0.5
+                optimiser.scale *= 0.5
 
     def _restore_best(self) -> None:
         for name, weights in self.best_weights.items():
             self.nets[name].load_state_dict(weights)
-
-
-def losses_of(measures: Mapping[str, float]) -> dict[str, float]:
-    """The losses among an epoch's or a batch's measures, by the update's name."""
-    start = "loss/"
-    return {k.removeprefix(start): v for k, v in measures.items() if k.startswith(start)}

@@ -12,12 +12,16 @@ from torch import Tensor, nn
 from lossnet.errors import DataError, SettingError
 from lossnet.method import Method, Optimiser, Update
 from lossnet.objectives import Judge
+from lossnet.training.schedule import groups_of
 
 OptimizerFactory = Callable[[Sequence[Tensor]], torch.optim.Optimizer]
 
 
 def torch_optimizer(
-    parameters: Sequence[Tensor], settings: Optimiser, factory: OptimizerFactory | None = None
+    net: nn.Module,
+    parameters: Sequence[Tensor],
+    settings: Optimiser,
+    factory: OptimizerFactory | None = None,
 ) -> torch.optim.Optimizer:
     """What ``factory`` builds, or AdamW, fused: one of torch's own, for schedulers."""
     if factory is not None:
@@ -28,7 +32,9 @@ def torch_optimizer(
                 f"as functools.partial(torch.optim.SGD, lr=0.1), got {type(built).__name__}"
             )
         return built
-    return torch.optim.AdamW(parameters, fused=True, **settings.for_adamw)
+    groups = groups_of(parameters, [net], settings)
+    own = [{"params": group.parameters, "lr": group.lr} for group in groups]
+    return torch.optim.AdamW(own, fused=True, **settings.for_adamw)
 
 
 @contextmanager

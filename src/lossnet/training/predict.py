@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from lossnet.context import Context
 from lossnet.devices import device_of, generator_on
 from lossnet.errors import SettingError
+from lossnet.precision import Precision, check_precision
 from lossnet.proposals.gbi import GBI
 from lossnet.proposals.proposal import Proposal
 from lossnet.spaces import Space
@@ -29,9 +30,11 @@ def predict(
     source: Source,
     batch_size: int = 512,
     seed: int = 0,
+    precision: Precision = "float32",
 ) -> Tensor:
     """Relaxed outputs ``(n, *S)``; of several candidates the one of lowest energy."""
-    return over_batches(best_output(proposal, nets), nets, space, source, batch_size, seed)
+    output = best_output(proposal, nets)
+    return over_batches(output, nets, space, source, batch_size, seed, precision)
 
 
 def best_output(proposal: Proposal, nets: Nets) -> Output:
@@ -60,11 +63,18 @@ def _lowest(context: Context, y: Tensor, energy: str) -> Tensor:
 
 
 def predict_path(
-    descent: GBI, nets: Nets, space: Space, source: Source, batch_size: int = 512, seed: int = 0
+    descent: GBI,
+    nets: Nets,
+    space: Space,
+    source: Source,
+    batch_size: int = 512,
+    seed: int = 0,
+    precision: Precision = "float32",
 ) -> Tensor:
     """What :func:`predict` gives after 0, 1, ... steps of a descent, ``(steps + 1, n, *S)``."""
     path = path_output(descent)
-    return over_batches(path, nets, space, source, batch_size, seed).transpose(0, 1)
+    found = over_batches(path, nets, space, source, batch_size, seed, precision)
+    return found.transpose(0, 1)
 
 
 def path_output(descent: GBI) -> Output:
@@ -80,13 +90,19 @@ def path_output(descent: GBI) -> Output:
 
 
 def over_batches(
-    output: Output, nets: Nets, space: Space, source: Source, batch_size: int = 512, seed: int = 0
+    output: Output,
+    nets: Nets,
+    space: Space,
+    source: Source,
+    batch_size: int = 512,
+    seed: int = 0,
+    precision: Precision = "float32",
 ) -> Tensor:
     """``output`` of all rows, with frozen nets, joined along the first axis in their order.
 
     Sentences of one batch may be longer than those of another; the shorter are padded with zeros.
     """
-    found = list(each_batch(output, nets, space, source, batch_size, seed))
+    found = list(each_batch(output, nets, space, source, batch_size, seed, precision))
     pieces = [piece for _, piece in found]
     joined = pieces[0] if len(pieces) == 1 else torch.cat(_same_length(pieces))
     moved = [rows for rows, _ in found if isinstance(rows, Tensor)]
@@ -94,16 +110,25 @@ def over_batches(
 
 
 def each_batch(
-    output: Output, nets: Nets, space: Space, source: Source, batch_size: int = 512, seed: int = 0
+    output: Output,
+    nets: Nets,
+    space: Space,
+    source: Source,
+    batch_size: int = 512,
+    seed: int = 0,
+    precision: Precision = "float32",
 ) -> Iterator[tuple[Tensor | slice, Tensor]]:
     """The rows of every batch and ``output`` of it, with frozen nets."""
     device = device_of(nets.values())
+    check_precision(precision, device)
     with torch.no_grad():
         for rows in source.in_order(batch_size):
             # The same noise for all rows of all batches: no prediction depends on other rows.
             generator = generator_on(device, seed)
             batch = source.batch(rows)
-            context = Context(nets, batch, space, generator=generator, shared_noise=True)
+            context = Context(
+                nets, batch, space, generator=generator, shared_noise=True, precision=precision
+            )
             with suitable_threads(nets.values(), batch):
                 found = output(context)
             yield rows, found

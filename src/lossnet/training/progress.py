@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 from tqdm.auto import tqdm
 
-from lossnet.training.loop import Callback, Trainer, losses_of
+from lossnet.training.callback import Callback, losses_of
+from lossnet.training.loop import Trainer
 
 #: Batches that are timed, after the first, which is slower than the others.
 TIMED = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -103,6 +103,19 @@ class Arrays:
 def random_order(rows: int, generator: torch.Generator) -> Tensor:
     """The numbers of the rows in random order, on the generator's device."""
     return torch.randperm(rows, generator=generator, device=generator.device)
+
+
+def paired(
+    own: Source, others: Source, size: int, order: torch.Generator, other_order: torch.Generator
+) -> Iterable[tuple[Tensor, Tensor]]:
+    """Random batches of two sources; the shorter is repeated, in a new order each time."""
+    left, right = list(own.shuffled(size, order)), list(others.shuffled(size, other_order))
+    longest = max(len(left), len(right))
+    while len(left) < longest:
+        left += own.shuffled(size, order)
+    while len(right) < longest:
+        right += others.shuffled(size, other_order)
+    return zip(left[:longest], right[:longest], strict=True)
 
 
 def row_slices(rows: int, size: int) -> list[slice]:

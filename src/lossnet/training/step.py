@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 import torch.distributed as dist
@@ -11,9 +11,12 @@ from torch import Tensor, nn
 
 from lossnet.context import Context
 from lossnet.errors import SettingError, TrainingError
+from lossnet.gradients.base import Gradient
 from lossnet.gradients.solvers import SolverError
-from lossnet.method import Optimiser, Update
+from lossnet.method import Update
 from lossnet.training.adamw import AdamW, match_layout
+from lossnet.training.pieces import accumulated
+from lossnet.training.schedule import groups_of, schedule_of
 
 
 def trainable(net: nn.Module, name: str) -> list[nn.Parameter]:
@@ -29,14 +32,17 @@ def parameters_of(update: Update, nets: Mapping[str, nn.Module]) -> list[nn.Para
     return [p for name in update.trained for p in trainable(nets[name], name)]
 
 
-def build_optimiser(parameters: Sequence[Tensor], settings: Optimiser) -> AdamW:
-    """AdamW with these settings."""
-    return AdamW(parameters, **settings.for_adamw)
+def build_optimiser(update: Update, nets: Mapping[str, nn.Module]) -> AdamW:
+    """AdamW with the update's settings, for the trainable parameters of its nets."""
+    settings, trained = update.optimiser, [nets[name] for name in update.trained]
+    groups = groups_of(parameters_of(update, nets), trained, settings)
+    schedule = schedule_of(settings, pretrained=any(group.pretrained for group in groups))
+    return AdamW(groups, schedule=schedule, **settings.for_adamw)
 
 
 def step(
     update: Update,
-    context: Context,
+    context: Context | Iterable[tuple[float, Context]],
     optimiser: AdamW | torch.optim.Optimizer,
     parameters: Sequence[Tensor],
     *,
@@ -45,15 +51,11 @@ def step(
 ) -> dict[str, float]:
     """Take one step of an update on the context's batch; return its loss and what it measured.
 
-    A loss that is not finite stops training before the parameters are touched, and so does a
-    solver that diverges. ``reduce`` may change the parameters' gradients before the step.
+    The batch may come in pieces, each a context and its share of the rows. A loss that is not
+    finite stops training before the parameters are touched, and so does a solver that diverges.
+    ``reduce`` may change the parameters' gradients before the step.
     """
-    try:
-        found = update.gradient(update.objective, context, update.trained, parameters)
-    except SolverError as error:
-        raise TrainingError(
-            f"the gradient of the {update.name!r} update could not be found{where}: {error}"
-        ) from error
+    found = _gradient(update, context, parameters, where)
     value = found.loss.item()
     if not math.isfinite(value):
         raise TrainingError(
@@ -72,8 +74,25 @@ def step(
     if update.optimiser.clip is not None:
         torch.nn.utils.clip_grad_norm_(parameters, update.optimiser.clip)
     optimiser.step()
-    context.invalidate(update.trained)
+    if isinstance(context, Context):
+        context.invalidate(update.trained)
     return measures
+
+
+def _gradient(
+    update: Update,
+    context: Context | Iterable[tuple[float, Context]],
+    parameters: Sequence[Tensor],
+    where: str,
+) -> Gradient:
+    try:
+        if not isinstance(context, Context):
+            return accumulated(update, context, parameters)
+        return update.gradient(update.objective, context, update.trained, parameters)
+    except SolverError as error:
+        raise TrainingError(
+            f"the gradient of the {update.name!r} update could not be found{where}: {error}"
+        ) from error
 
 
 def average_gradients(parameters: Sequence[Tensor]) -> None:

@@ -78,6 +78,7 @@ class ImageSegmenter(StructuredEstimator):
         batch_size: images per batch.
         max_epochs: maximum number of epochs of each phase.
         patience: epochs without improvement after which a phase ends.
+        accumulate, precision: see :class:`~lossnet.MultiLabelClassifier`.
         plateau: epochs without improvement after which a named method's learning rates are halved;
             None keeps the method's own, 5, which is too short for a noisy metric on few images.
         refine: refine predictions with the energy, see :class:`~lossnet.MultiLabelClassifier`.
@@ -196,7 +197,8 @@ class ImageSegmenter(StructuredEstimator):
         for rows in row_slices(len(data), _CHUNK):
             images, _ = self._tensors(data.subset(rows).without_labels())
             source = FixedCrops(images, crop=crop, side=self.average)
-            found = find(by, self.nets_, self._output()[1], source, batch_size=128)
+            how: dict[str, Any] = {"batch_size": 128, "precision": self.precision}
+            found = find(by, self.nets_, self._output()[1], source, **how)
             pieces.append(source.average(found, axis).cpu().numpy())
         outputs: np.ndarray = np.concatenate(pieces, axis)
         return outputs

@@ -67,6 +67,8 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
             ``fit`` gets no validation data; less than half a row trains without validation.
         batch_size, max_epochs: rows per batch; maximum number of epochs of each phase.
         patience: epochs without improvement before a phase ends; the best weights are restored.
+        accumulate: pieces in which a batch is processed to save memory; the gradient is the same.
+        precision: ``"bfloat16"`` runs the nets in mixed precision; weights stay float32.
         refine: refine predictions with the energy: ``"net"`` descends from the task-net's
             output, ``"samples"`` from samples of it, ``"random"`` from random points; or a
             :class:`~lossnet.proposals.GBI`. None predicts as the method does. If it is set after
@@ -255,8 +257,8 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         Y = self.labels_.relaxed(X if Y is None else Y)
         if len(data) != len(Y):
             raise DataError(f"X has {len(data)} rows and Y has {len(Y)}; they must match")
-        found = over_batches(_energies, self.nets_, Binary(), self._batches(data, Y))
-        return found.cpu().numpy()
+        given = self.nets_, Binary(), self._batches(data, Y)
+        return over_batches(_energies, *given, precision=self.precision).cpu().numpy()
 
     # Storage ---------------------------------------------------------------------------------
 

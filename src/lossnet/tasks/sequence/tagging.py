@@ -233,7 +233,8 @@ class TaggingEstimator(StructuredEstimator):
         """``function``, which gives ``(B, T, ...)``, of every sentence, without padding."""
         found = [np.empty(0)] * len(data)
         source = source or self._source(data)
-        for rows, y in each_batch(function, self.nets_, Categorical(), source, batch_size=256):
+        how: dict[str, Any] = {"batch_size": 256, "precision": self.precision}
+        for rows, y in each_batch(function, self.nets_, Categorical(), source, **how):
             assert isinstance(rows, Tensor)
             for row, values in zip(rows.tolist(), y.cpu().numpy(), strict=True):
                 found[row] = values[: len(data.tokens[row])].copy()
