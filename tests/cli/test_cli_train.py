@@ -72,6 +72,19 @@ def test_settings_from_file_and_command_line(lossnet: Run, csv_file: Path, tmp_p
     assert config_of(out)["random_state"] == 2
 
 
+def test_the_loop_is_set_from_the_command_line(
+    lossnet: Run, csv_file: Path, tmp_path: Path
+) -> None:
+    pairs = ["precision=bfloat16", "accumulate=4", "max_epochs=1", "hidden=[8]"]
+    pairs += ["method.task_optimiser.warmup=0.1", "method.task_optimiser.decay=true"]
+    more = ["--set", *pairs, "--quiet"]
+    assert lossnet("train", csv_file, "--out", tmp_path / "a", *more).code == 0
+    parameters = config_of(tmp_path / "a")
+    assert (parameters["precision"], parameters["accumulate"]) == ("bfloat16", 4)
+    optimiser = parameters["method_params"]["task_optimiser"]
+    assert (optimiser["warmup"], optimiser["decay"], optimiser["encoder_lr"]) == (0.1, True, None)
+
+
 def test_parts_are_set_by_dots_and_by_nesting(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
     config = tmp_path / "run.yaml"
     config.write_text(

@@ -70,6 +70,7 @@ class LabelEnergy(Energy):
         if mask is not None:
             y = sparse.dense(y, h.dtype) * mask
         z = sparse.matmul(y, self.global_weight, self.global_bias)
+        z = z.float() if z.dtype == torch.bfloat16 else z
         overall: Tensor = _Readout.apply(z, self.global_readout)
         return overall + sparse.dot(y, h)
 
@@ -86,6 +87,9 @@ class _Readout(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, readout: Tensor) -> Tensor:
+        if torch.is_autocast_enabled(z.device.type):  # energies in bfloat16 would lose digits
+            with torch.autocast(z.device.type, enabled=False):
+                return _Readout.forward(ctx, z, readout)
         # log(1 + exp z) in vectorised sweeps takes a third of F.softplus's time.
         slope = z.exp()
         hidden = slope + 1.0
