@@ -66,8 +66,10 @@ def changed(key: str, value, choices) -> list:
     if choices:
         return [choice for choice in choices if choice != value]
     last = key.rpartition(".")[2]
-    if last in ("cost", "beta1", "clip", "scale", "adam"):  # not every value will do
-        return {"cost": ["hamming"], "beta1": [0.7], "adam": [not value]}.get(last, [0.25])
+    if last in {"clip", "scale", "encoder_lr", "warmup"}:  # not every value will do
+        return [0.25]
+    if last in {"cost", "beta1", "adam", "decay"}:
+        return {"cost": ["hamming"], "beta1": [0.7]}.get(last, [not value])
     return [not value] if isinstance(value, bool) else [type(value)(2 * (value or 0) + 1)]
 
 

@@ -54,10 +54,10 @@ def accumulated(
         found = update.gradient(update.objective, context, update.trained, parameters)
         context.invalidate(context.nets)  # its passes go before those of the next piece are made
         loss = loss.to(found.loss) + share * found.loss
-        for name, value in found.measures.items():
-            measures[name] = measures.get(name, 0.0) + share * value
+        for name, measure in found.measures.items():
+            measures[name] = measures.get(name, 0.0) + share * measure
         for index, value in enumerate(found.values):
             if value is not None:
                 total = sums[index]
-                sums[index] = share * value if total is None else total.add_(value, alpha=share)
+                sums[index] = value * share if total is None else total.add_(value, alpha=share)
     return Gradient(loss, sums, measures)

@@ -64,8 +64,8 @@ def groups_of(
     rates: dict[Tensor, float] = {}
     for module in (module for net in nets for module in net.modules()):
         if getattr(module, "pretrained", False) is True:
-            lr = settings.encoder_lr or getattr(module, "suggested_lr", _SUGGESTED_LR)
-            rates |= dict.fromkeys(module.parameters(), lr)
+            lr: float = settings.encoder_lr or getattr(module, "suggested_lr", _SUGGESTED_LR)
+            rates.update((parameter, lr) for parameter in module.parameters())
     groups: dict[tuple[bool, float], list[Tensor]] = {}
     for parameter in parameters:
         key = (parameter in rates, rates.get(parameter, settings.lr))
