@@ -49,7 +49,7 @@ def test_ones_own_optimizer_does_as_step_does(name) -> None:
     params = {"energy_steps": 1, "energy_optimiser": {"lr": 0.01}}
     ours, own = (LearnedLoss(make_energy(), name, method_params=params) for _ in range(2))
     settings = ours.method.phases[0].updates[0].optimiser
-    optimizer = torch_optimizer(list(own.energy.parameters()), settings)
+    optimizer = torch_optimizer(own.energy, list(own.energy.parameters()), settings)
     for _ in range(3):
         value = ours.step(x, logits, y)
         loss = own.energy_loss(x, logits, y)
@@ -245,7 +245,7 @@ def test_a_users_loop_gets_the_trainers_weights(name) -> None:
     model = seeded(make_model, 1)
     criterion = LearnedLoss(make_energy(2), method, seed=7)
     (settings,) = (u.optimiser for u in method.phases[0].updates if u.trains == "task")
-    optimiser = torch_optimizer(list(model.parameters()), settings)
+    optimiser = torch_optimizer(model, list(model.parameters()), settings)
     streams = Streams(7, ["task"])
     order = torch.Generator().manual_seed(stream_seed(7, "order"))
     torch.set_flush_denormal(True)  # as the Trainer does

@@ -64,7 +64,8 @@ def groups_of(
     rates: dict[Tensor, float] = {}
     for module in (module for net in nets for module in net.modules()):
         if getattr(module, "pretrained", False) is True:
-            lr: float = settings.encoder_lr or getattr(module, "suggested_lr", _SUGGESTED_LR)
+            suggested = float(getattr(module, "suggested_lr", _SUGGESTED_LR))
+            lr = suggested if settings.encoder_lr is None else settings.encoder_lr
             rates.update((parameter, lr) for parameter in module.parameters())
     groups: dict[tuple[bool, float], list[Tensor]] = {}
     for parameter in parameters:
