@@ -67,14 +67,12 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
             ``fit`` gets no validation data; less than half a row trains without validation.
         batch_size, max_epochs: rows per batch; maximum number of epochs of each phase.
         patience: epochs without improvement before a phase ends; the best weights are restored.
-        accumulate: pieces in which a batch is processed to save memory; the gradient is the same.
-        precision: ``"bfloat16"`` runs the nets in mixed precision; weights stay float32.
+        accumulate, precision: pieces of a batch, to save memory; ``"bfloat16"`` runs nets in it.
         refine: refine predictions with the energy: ``"net"`` descends from the task-net's
             output, ``"samples"`` from samples of it, ``"random"`` from random points; or a
             :class:`~lossnet.proposals.GBI`. None predicts as the method does. If it is set after
             ``fit``, call :meth:`tune_threshold` to tune the threshold again.
-        device, random_state: torch device; seed.
-        verbose: 1 shows a progress bar with the losses and the validation metric.
+        device, random_state, verbose: torch device; seed; 1 shows a progress bar.
 
     Attributes:
         method_, nets_: the assembled :class:`~lossnet.Method`; the trained nets by name.
