@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ def test_example(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(sys, "argv", [str(path)])
     monkeypatch.chdir(tmp_path)  # an example may draw pictures in the current folder
     runpy.run_path(str(path), run_name="__main__")
     assert "test" in capsys.readouterr().out

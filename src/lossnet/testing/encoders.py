@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import string
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
@@ -15,7 +16,13 @@ _WORDS = ("the", "a", "dog", "cat", "barks", "sleeps", "rome", "ann", "saw", "le
 
 
 def write_tiny_encoder(
-    folder: str | Path, *, width: int = 16, most: int = 64, types: int = 2, seed: int = 0
+    folder: str | Path,
+    *,
+    words: Iterable[str] = _WORDS,
+    width: int = 16,
+    most: int = 64,
+    types: int = 2,
+    seed: int = 0,
 ) -> Path:
     """Write a random BERT with two layers and its tokenizer to a folder, and return the folder.
 
@@ -23,6 +30,7 @@ def write_tiny_encoder(
 
     Args:
         folder: made where it does not exist.
+        words: words that are not split into letters, in lower case.
         width: width of its vectors.
         most: most sub-words.
         types: number of token types.
@@ -30,7 +38,7 @@ def write_tiny_encoder(
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    vocabulary = _write_tokenizer(folder, most)
+    vocabulary = _write_tokenizer(folder, words, most)
     transformers = need("transformers", "a tiny encoder")
     config = transformers.BertConfig(
         vocab_size=len(vocabulary),
@@ -51,11 +59,11 @@ def write_tiny_encoder(
     return folder
 
 
-def _write_tokenizer(folder: Path, most: int) -> list[str]:
+def _write_tokenizer(folder: Path, words: Iterable[str], most: int) -> list[str]:
     tokenizers = need("tokenizers", "a tiny encoder")
     letters = string.ascii_lowercase + string.digits
     vocabulary = [*_SPECIAL, *letters, *(f"##{letter}" for letter in letters), *".,!?'-"]
-    vocabulary += [word for word in _WORDS if word not in vocabulary]
+    vocabulary += sorted({*words}.difference(vocabulary))
     numbers = {word: number for number, word in enumerate(vocabulary)}
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordPiece(numbers, unk_token="[UNK]"))
     tokenizer.normalizer = tokenizers.normalizers.BertNormalizer()
