@@ -27,6 +27,7 @@ from lossnet.tasks.image import load_images
 from lossnet.tasks.image.folders import holds_images
 from lossnet.tasks.multilabel import load, load_splits
 from lossnet.tasks.multilabel.columns import read_matching
+from lossnet.tasks.roles import load_roles
 from lossnet.tasks.sequence import load_sequences
 from lossnet.tasks.text import load_text_splits, load_texts
 from lossnet.tasks.text.reading import read_parts
@@ -68,6 +69,17 @@ CORA = (
     b"<?xml version='1.0'?>\n<data>\n<ref><author> A. Cau &amp; W. Roe. </author> <title> On "
     b'"hash". </title>\n<pages> 3-26 </pages> .\n</ref>\n<ref><date>(1991a),</date></ref></data>\n'
 )
+ROLES = b"".join(
+    b"d\t0\t%d\t%s\tNN\t*\t%s\n" % (k, word, rest)
+    for k, (word, rest) in enumerate(
+        [
+            (b"Ann", b"-\t-\t(ARG0*)\t(ARG0*"),
+            (b"gave", b"give\tgive.01\t(V*)\t*)"),
+            (b"up", b"up\tup.02\t(C-V*)\t(V*)"),
+        ]
+    )
+)
+ROLE_LINES = b"1 Ann gave up ||| B-ARG0 B-V I-V\n2 Ann gave up ||| B-ARG0 I-ARG0 B-V\n"
 GLOVE = b"the 0.1 -0.2 3e-1\nof 1 2 3\na b 0.5 0.25 1\n"
 WORD2VEC = b"3 2\nthe 0.5 1\nof 1 2\nin -1 2\n"
 BINARY = b"2 3\nthe " + np.array([1, 2, 3], "<f4").tobytes() + b"\nof " + bytes(12)
@@ -187,6 +199,9 @@ CASES = {
     "conll-scheme": Case("a.bio", CONLL, lambda path: load_sequences(path, scheme="BIOES")),
     "conllu": Case("a.conllu", CONLLU, load_sequences),
     "cora": Case("a.xml", CORA, load_sequences),
+    "roles": Case("a.gold_conll", ROLES, load_roles),
+    "roles-gz": Case("a.gold_conll.gz", gzip.compress(ROLES, mtime=0), load_roles),
+    "role-lines": Case("a.txt", ROLE_LINES, load_roles),
     "png": Case("f/a.png", PNG, images, {"f/a_mask.png": PNG}, source="f"),
     **{
         kind: Case(f"a.{kind}", picture(format=name), images)

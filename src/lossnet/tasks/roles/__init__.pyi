@@ -43,3 +43,6 @@ from lossnet.tasks.roles.role_lines import (
 from lossnet.tasks.roles.role_lines import (
     write_role_lines as write_role_lines,
 )
+from lossnet.tasks.roles.role_pictures import (
+    draw_roles as draw_roles,
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from lossnet.tasks.roles.propbank import gold_conll_text
 from lossnet.tasks.roles.role_lines import role_lines
 from lossnet.tasks.sequence.predictions import rows_of
 from lossnet.tasks.sequence.tags import spans
+from lossnet.tasks.task import Judged
 
 Tags = list[list[str]]
 
@@ -63,3 +64,11 @@ def _roles(words: list[str], tags: list[str]) -> list[dict[str, Any]]:
         for kind, start, end in spans(tags)
         if kind != GIVEN
     ]
+
+
+def draw(judged: Mapping[str, Judged], path: str) -> Path:
+    """Draw sentences with each model's roles next to the truth."""
+    from lossnet.tasks.roles.role_pictures import draw_roles
+
+    data = next(iter(judged.values())).data
+    return draw_roles(data, {name: predicted(*one) for name, one in judged.items()}, path)

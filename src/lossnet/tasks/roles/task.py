@@ -7,11 +7,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lossnet.checks import check_int
 from lossnet.plain_text import counted
+from lossnet.tasks.options import picture
 from lossnet.tasks.roles.metrics import bootstrap, role_scores
 from lossnet.tasks.sequence.span_metrics import SHARES
 from lossnet.tasks.sequence.task import ALL, TYPE, SequenceTask
-from lossnet.tasks.task import Known, Measured, Task, emit
+from lossnet.tasks.task import Judged, Known, Measured, Task, emit
 
 if TYPE_CHECKING:
     from lossnet.tasks.parts import Parts
@@ -38,6 +40,8 @@ class RolesTask(SequenceTask):
     def add_options(self, group: Any, command: str) -> None:
         if command != "evaluate":
             return
+        what = "draw sentences with their roles, each model's next to the truth, errors first"
+        group.add_argument("--picture", type=picture, metavar="FILE", help=what)
         what = "also print 95 %% intervals of F1 and violations, from N resamples of the sentences"
         group.add_argument("--bootstrap", type=int, metavar="N", help=what)
 
@@ -99,6 +103,10 @@ class RolesTask(SequenceTask):
 
     # Metrics ---------------------------------------------------------------------------------
 
+    def check_evaluation(self, models: Mapping[str, Any], args: argparse.Namespace) -> None:
+        if args.bootstrap is not None:
+            check_int("--bootstrap", args.bootstrap)
+
     def measure(self, model: Any, data: Any, args: argparse.Namespace | None = None) -> Measured:
         from lossnet.tasks.roles.role_outputs import predicted
 
@@ -130,6 +138,11 @@ class RolesTask(SequenceTask):
 
     def model_text(self, model: Any, args: argparse.Namespace | None = None) -> str:
         return ""
+
+    def draw(self, judged: Mapping[str, Judged], args: argparse.Namespace) -> list[str]:
+        from lossnet.tasks.roles.role_outputs import draw
+
+        return [] if args.picture is None else [f"picture: {draw(judged, args.picture)}"]
 
     # Predictions -----------------------------------------------------------------------------
 
