@@ -83,6 +83,10 @@ class Pretrained:
             digest.update(weight.cpu().contiguous().view(torch.uint8).numpy().data)
         return digest.hexdigest()
 
+    def checksum(self) -> str:
+        """The fingerprint: what a checkpoint belongs to."""
+        return self.fingerprint
+
     def tokeniser(self, limit: int | None = None) -> Tokeniser:
         """A tokeniser of at most ``limit`` sub-words; None: the most the encoder can take."""
         if limit is not None:

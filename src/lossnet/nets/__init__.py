@@ -4,7 +4,7 @@ from lossnet.nets.base import Derivation, Derived, Headed, SharedFeatures, WithF
 from lossnet.nets.convolution import FCN, FCNFeatures, FCNHead
 from lossnet.nets.derived import SharedHead, Stacked
 from lossnet.nets.mlp import Dropout, FeatureMLP, LabelHead, LabelMLP
-from lossnet.nets.recurrent import BiLSTM, CharacterCNN, Tagger, TokenFeatures
+from lossnet.nets.recurrent import BiLSTM, CharacterCNN, EncoderFeatures, Tagger, TokenFeatures
 from lossnet.nets.tokens import Tokens
 from lossnet.nets.unet import UNet, UNetFeatures
 from lossnet.nets.words import WordTable
@@ -16,6 +16,7 @@ __all__ = [
     "Derivation",
     "Derived",
     "Dropout",
+    "EncoderFeatures",
     "FCNFeatures",
     "FCNHead",
     "FeatureMLP",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -80,7 +81,8 @@ class TokenFeatures(nn.Module):
     """Features of every token: word, characters and other columns through a BiLSTM.
 
     Args:
-        words: word vectors to start from, ``(number, width)``.
+        words: word vectors to start from, ``(number, width)``; or the width of vectors that come
+            with the tokens.
         hidden: width of the LSTM in each direction.
         trained: how many of the word vectors, from the first, are trained; None trains all. See
             :class:`WordTable`.
@@ -92,7 +94,7 @@ class TokenFeatures(nn.Module):
 
     def __init__(
         self,
-        words: Tensor,
+        words: Tensor | int,
         *,
         hidden: int = 100,
         trained: int | None = None,
@@ -102,12 +104,11 @@ class TokenFeatures(nn.Module):
         dropout: float = 0.3,
     ) -> None:
         super().__init__()
-        self.words = WordTable(words, trained=trained)
+        self.words = None if isinstance(words, int) else WordTable(words, trained=trained)
         self.characters = CharacterCNN(characters) if characters else None
-        counts = (columns or {}).items()
-        tables = {name: nn.Embedding(count, column_width, padding_idx=0) for name, count in counts}
-        self.columns = nn.ModuleDict(tables)
-        width = words.shape[1] + column_width * len(self.columns)
+        self.columns = column_tables(columns or {}, column_width)
+        width = words if isinstance(words, int) else words.shape[1]
+        width += column_width * len(self.columns)
         width += self.characters.out_features if self.characters is not None else 0
         self.recurrent = BiLSTM(width, hidden)
         self.drop = Dropout(dropout)
@@ -115,7 +116,9 @@ class TokenFeatures(nn.Module):
 
     def forward(self, x: Tokens) -> Tensor:
         """``(B, T, out_features)``."""
-        parts = [self.words(x.words)]
+        given = x.vectors if self.words is None else self.words(x.words)
+        assert given is not None
+        parts = [given]
         if self.characters is not None and x.chars is not None:
             parts.append(self.characters(x.chars))
         parts += [embed(x.columns[name]) for name, embed in self.columns.items()]
@@ -123,18 +126,56 @@ class TokenFeatures(nn.Module):
         return self.drop(self.recurrent(self.drop(values), x))
 
 
+class EncoderFeatures(nn.Module):
+    """Features of every token from a pretrained encoder, with other columns next to them.
+
+    Args:
+        encoder: sub-words to word vectors, an :class:`~lossnet.encoders.Encoder` that pools words.
+        columns: number of values of each other column, by name.
+        column_width: width of a column value's vector.
+        dropout: share of entries dropped.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        *,
+        columns: Mapping[str, int] | None = None,
+        column_width: int = 10,
+        dropout: float = 0.3,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.columns = column_tables(columns or {}, column_width)
+        width: Any = encoder.out_features
+        self.out_features = int(width) + column_width * len(self.columns)
+        self.drop = Dropout(dropout)
+
+    def forward(self, x: Tokens) -> Tensor:
+        """``(B, T, out_features)``."""
+        parts = [embed(x.columns[name]) for name, embed in self.columns.items()]
+        return self.drop(torch.cat([self.encoder(x.subwords), *parts], -1))
+
+
+def column_tables(columns: Mapping[str, int], width: int) -> nn.ModuleDict:
+    """A vector for each value of each column, by the columns' names."""
+    tables = {name: nn.Embedding(count, width, padding_idx=0) for name, count in columns.items()}
+    return nn.ModuleDict(tables)
+
+
 class Tagger(Headed):
     """The task-net of a tagging problem: token features and a linear layer; logits out.
 
     Args:
-        features: the feature network.
+        features: the feature network, with ``out_features``.
         tags: number of tags C.
     """
 
-    def __init__(self, features: TokenFeatures, tags: int) -> None:
+    def __init__(self, features: nn.Module, tags: int) -> None:
         super().__init__()
         self.features = features
-        self.output = nn.Linear(features.out_features, tags)
+        width: Any = features.out_features
+        self.output = nn.Linear(width, tags)
 
     def head(self, h: Tensor) -> Tensor:
         """Logits ``(B, T, C)`` of features."""

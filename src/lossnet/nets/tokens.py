@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from lossnet.encoders import Subwords
 
 
 @dataclass(frozen=True)
@@ -19,12 +23,16 @@ class Tokens:
         chars: character numbers of each word, ``(B, T, W)``, 0 where there is none.
         columns: numbers of other features of a token, ``(B, T)`` each, by name: its case, its
             part of speech.
+        vectors: word vectors that a frozen encoder gave, ``(B, T, d)``.
+        subwords: the same sentences as an encoder reads them.
     """
 
     words: Tensor
     mask: Tensor
     chars: Tensor | None = None
     columns: Mapping[str, Tensor] = field(default_factory=dict)
+    vectors: Tensor | None = None
+    subwords: Subwords | None = None
 
     @property
     def lengths(self) -> Tensor:

@@ -46,6 +46,14 @@ class SequenceTagger(TaggingEstimator):
             unknown.
         case: whether the case of a word is a feature.
         chars: whether a character CNN reads every word.
+        encoder: a pretrained transformer in place of word vectors: a folder or a name on the
+            Hugging Face hub, or a :class:`~lossnet.encoders.Pretrained`; see ``docs/encoders.md``.
+        encoder_training: ``"frozen"``: its word vectors, computed once and stored, go into the
+            BiLSTM; ``"full"`` or ``"lora"``: it is trained, all of it or adapters, and its words
+            go to the tags by a linear layer, with the columns but without LSTM and characters.
+        max_length: most sub-words of a sentence; words behind them have zeros for a vector. None:
+            the most the encoder can take.
+        lora_rank: rank of the adapters.
         global_energy: tag language models added to the chain energy: ``"forward"``, ``"both"``
             directions, ``"both+words"`` also with models that read the words; None adds none.
         global_weight: their weight relative to the chain.
@@ -84,6 +92,8 @@ class SequenceTagger(TaggingEstimator):
         coder_: the tables that turn tokens into numbers.
         vector_coverage_: the shares of training words and tokens with a pretrained vector; None
             without ``vectors``.
+        encoder_: the :class:`~lossnet.encoders.Pretrained` encoder, None without one.
+        words_lost_: number of training words that have no vector, being behind ``max_length``.
         history_: a dict per epoch.
         refine_steps_: number of descent steps chosen by :meth:`tune_refinement` for the current
             ``refine``; None uses the method's own.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,15 +12,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from lossnet.checks import check_choice, check_flag, check_int, check_share, check_weight
+from lossnet.checks import check_choice
 from lossnet.context import Context, stream_seed
 from lossnet.data.vectors import Coverage, WordVectors, read_vectors
+from lossnet.encoders import Pretrained
+from lossnet.encoders.encoder import Training
 from lossnet.energies import ChainEnergy, Energy, TotalEnergy
-from lossnet.errors import DataError, SettingError
+from lossnet.errors import DataError
 from lossnet.files import check_form
 from lossnet.method import Method
 from lossnet.needs import EXACT, REWARD
-from lossnet.nets import Tagger, TokenFeatures
+from lossnet.nets import Tagger
 from lossnet.plain_text import some
 from lossnet.proposals import GBI, Proposal
 from lossnet.spaces import Categorical, Space
@@ -29,20 +30,16 @@ from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, LABELS, VOCABULARY
 from lossnet.tasks.sequence.batches import SentenceSource
 from lossnet.tasks.sequence.decoding import TagRules, decoder, path_decoder, tag_rules
+from lossnet.tasks.sequence.features import count_lost, features, sentences
 from lossnet.tasks.sequence.inputs import Columns, scheme_of, sentences_of, sentences_to_tag
-from lossnet.tasks.sequence.pretraining import (
-    GLOBAL_ENERGIES,
-    tag_language_models,
-    with_pretraining,
-)
+from lossnet.tasks.sequence.pretraining import tag_language_models, with_pretraining
 from lossnet.tasks.sequence.rewards import Rewarded, RewardFunction, check_reward_tags
 from lossnet.tasks.sequence.sentences import SequenceData
+from lossnet.tasks.sequence.settings import check_tagging
 from lossnet.tasks.sequence.span_metrics import span_scores, token_accuracy
 from lossnet.tasks.sequence.tags import span_scheme
-from lossnet.tasks.sequence.tokens import VOCABULARY_FORM, TokenCoder, collate
+from lossnet.tasks.sequence.tokens import VOCABULARY_FORM, TokenCoder
 from lossnet.training.predict import best_output, each_batch, path_output
-
-_FLAGS = ("fixed_vectors", "lowercase", "case", "chars", "pretrain_global", "follow_scheme")
 
 
 @dataclass(eq=False, repr=False)
@@ -59,6 +56,10 @@ class TaggingEstimator(StructuredEstimator):
     min_count: int = 2
     case: bool = True
     chars: bool = True
+    encoder: str | Path | Pretrained | None = None
+    encoder_training: Training = "frozen"
+    max_length: int | None = None
+    lora_rank: int = 8
     global_energy: Literal["forward", "both", "both+words"] | None = None
     global_weight: float = 1.0
     words_weight: float = 1.0
@@ -82,28 +83,7 @@ class TaggingEstimator(StructuredEstimator):
         return {"energy_dropout": dropout}
 
     def _check_own_settings(self, method: Method) -> None:
-        for name in ("hidden", "word_width", "min_count"):
-            check_int(name, getattr(self, name))
-        check_share("dropout", self.dropout)
-        if self.energy_dropout is not None:
-            check_share("energy_dropout", self.energy_dropout)
-        if not isinstance(self.vectors, str | Path | WordVectors | None):
-            kind = type(self.vectors).__name__
-            raise SettingError(
-                f"vectors is a {kind}; give a file, lossnet.data.WordVectors or None"
-            )
-        if self.global_energy is not None:
-            check_choice("global_energy", self.global_energy, GLOBAL_ENERGIES)
-            if method.needs >= EXACT:
-                wrong = f"{self.method!r} is exact, which a global energy is not"
-                raise SettingError(f"{wrong}; take global_energy=None, or another method")
-        for name in ("global_weight", "words_weight"):
-            check_weight(name, getattr(self, name))
-        for name in _FLAGS:
-            check_flag(name, getattr(self, name))
-        if self.pretrain_global and self.global_energy is None:
-            models = ", ".join(map(repr, GLOBAL_ENERGIES))
-            raise SettingError(f"pretrain_global needs a global_energy to train: one of {models}")
+        check_tagging(self, method)
 
     # Data ------------------------------------------------------------------------------------
 
@@ -128,6 +108,8 @@ class TaggingEstimator(StructuredEstimator):
         self.scheme_ = scheme_of(data)
         if validation is not None:
             self._check_tags(validation)
+        name = self.encoder
+        self.encoder_ = Pretrained.load(name) if isinstance(name, str | Path) else name
         given = self.vectors
         vectors = read_vectors(given) if isinstance(given, str | Path) else given
         self.vector_coverage_ = None
@@ -142,12 +124,16 @@ class TaggingEstimator(StructuredEstimator):
         self.coder_ = TokenCoder.learn(
             data.tokens, data.columns, others=others, vectors=vectors, **own
         )
+        if self.encoder_ is not None:
+            self.coder_ = self.coder_.without_words()
         self.table_ = self.coder_.table(vectors, self.word_width, stream_seed(seed, "words"))
 
     def _source(
         self, data: SequenceData, *, training: bool = False, reward: RewardFunction | None = None
     ) -> SentenceSource:
-        coded = self.coder_.code(data.tokens, data.columns)
+        coded, collate = sentences(self, data)
+        if training and reward is None:
+            self.words_lost_ = count_lost(self, coded)
         targets = None
         if data.tags is not None:
             number = {tag: i for i, tag in enumerate(self.tags_)}
@@ -158,9 +144,12 @@ class TaggingEstimator(StructuredEstimator):
             assert reward is not None
             return Rewarded(reward, [data.tokens[row] for row in rows], mask, self.tags_)
 
-        padded = partial(collate, device=self.device)
         judged = None if reward is None else judge
-        return SentenceSource(coded, padded, targets, tags=len(self.tags_), reward=judged)
+        return SentenceSource(coded, collate, targets, tags=len(self.tags_), reward=judged)
+
+    def _marked(self, data: SequenceData) -> Sequence[int] | None:
+        """For each sentence the word that an encoder is to be told apart; None marks no word."""
+        return None
 
     def _check_tags(self, validation: SequenceData) -> None:
         """Raise, before training, where validation tags are unknown or do not fit the metric."""
@@ -187,7 +176,7 @@ class TaggingEstimator(StructuredEstimator):
     ) -> None:
         # If the vectors are a file, its name is among the settings.
         vectors = self.vectors if isinstance(self.vectors, WordVectors) else None
-        super()._add_callbacks(trainer, checkpoint, resuming, (*given, vectors))
+        super()._add_callbacks(trainer, checkpoint, resuming, (*given, vectors, self.encoder_))
 
     # Nets ------------------------------------------------------------------------------------
 
@@ -199,15 +188,8 @@ class TaggingEstimator(StructuredEstimator):
             return self._energy(features)
         return Tagger(self._features(self.dropout), len(self.tags_))
 
-    def _features(self, dropout: float) -> TokenFeatures:
-        return TokenFeatures(
-            self.table_,
-            hidden=int(self.hidden),
-            trained=self.coder_.learned if self.fixed_vectors else self.coder_.trained,
-            characters=self.coder_.characters,
-            columns=self.coder_.column_sizes,
-            dropout=dropout,
-        )
+    def _features(self, dropout: float) -> nn.Module:
+        return features(self, dropout)
 
     def _energy(self, features: nn.Module | None) -> Energy:
         dropout = self._filled_in(self.method_)["energy_dropout"]
@@ -268,20 +250,29 @@ class TaggingEstimator(StructuredEstimator):
     # Storage ---------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors, encoder = {}, None
+        if self.encoder_ is not None:
+            # Fully trained, its weights are the nets' own.
+            tensors, encoder = self.encoder_.pack(weights=self.encoder_training != "full")
         facts = {
-            "vocabulary": self.coder_.to_json(),
+            "vocabulary": {**self.coder_.to_json(), "encoder": encoder},
             "vector_coverage": self.vector_coverage_,
+            "words_lost": self.words_lost_,
             "labels": {"tags": self.tags_, "scheme": self.scheme_},
         }
-        return {"words": self.table_}, facts
+        return {"words": self.table_, **tensors}, facts
 
     def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        check_form(facts, {"vector_coverage": (None, [float])}, CONFIG)
+        check_form(facts, {"vector_coverage": (None, [float]), "words_lost": int}, CONFIG)
         check_form(facts["labels"], {"tags": [str], "scheme": str}, LABELS)
         check_form(facts["vocabulary"], VOCABULARY_FORM, VOCABULARY)
-        self.coder_ = TokenCoder.from_json(facts["vocabulary"])
+        tables, encoder = dict(facts["vocabulary"]), facts["vocabulary"]["encoder"]
+        del tables["encoder"]
+        self.encoder_ = None if encoder is None else Pretrained.unpack(tensors, encoder)
+        self.coder_ = TokenCoder.from_json(tables)
         shares = facts["vector_coverage"]
         self.vector_coverage_ = None if shares is None else Coverage(*map(float, shares))
+        self.words_lost_ = facts["words_lost"]
         self.tags_, self.scheme_ = facts["labels"]["tags"], facts["labels"]["scheme"]
         self.table_ = tensors["words"]
         if self.table_.ndim != 2 or len(self.table_) != len(self.coder_.words) + 2:

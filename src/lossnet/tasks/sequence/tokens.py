@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -30,6 +30,7 @@ _LONGEST = 30
 VOCABULARY_FORM = {
     **{"words": [str], "chars": [str], "columns": {str: [str]}},
     **{"lowercase": bool, "case": bool, "learned": int, "trained": int},
+    "encoder": (None, dict),
 }
 
 
@@ -111,6 +112,10 @@ class TokenCoder:
             learned=2 + len(new),
             trained=2 + len(new) + len(first),
         )
+
+    def without_words(self) -> TokenCoder:
+        """The same where an encoder reads the words: none is known."""
+        return replace(self, words={}, learned=2, trained=2)
 
     @property
     def column_sizes(self) -> dict[str, int]:

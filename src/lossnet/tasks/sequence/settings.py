@@ -1,0 +1,44 @@
+"""Checks of a tagger's settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lossnet.checks import check_choice, check_flag, check_int, check_share, check_weight
+from lossnet.data.vectors import WordVectors
+from lossnet.errors import SettingError
+from lossnet.method import Method
+from lossnet.needs import EXACT
+from lossnet.tasks.sequence.features import check_encoder
+from lossnet.tasks.sequence.pretraining import GLOBAL_ENERGIES
+
+if TYPE_CHECKING:
+    from lossnet.tasks.sequence.tagging import TaggingEstimator
+
+_FLAGS = ("fixed_vectors", "lowercase", "case", "chars", "pretrain_global", "follow_scheme")
+
+
+def check_tagging(model: TaggingEstimator, method: Method) -> None:
+    """Raise on parameters of a tagger that cannot work, before any data is looked at."""
+    for name in ("hidden", "word_width", "min_count"):
+        check_int(name, getattr(model, name))
+    check_share("dropout", model.dropout)
+    if model.energy_dropout is not None:
+        check_share("energy_dropout", model.energy_dropout)
+    if not isinstance(model.vectors, str | Path | WordVectors | None):
+        kind = type(model.vectors).__name__
+        raise SettingError(f"vectors is a {kind}; give a file, lossnet.data.WordVectors or None")
+    if model.global_energy is not None:
+        check_choice("global_energy", model.global_energy, GLOBAL_ENERGIES)
+        if method.needs >= EXACT:
+            wrong = f"{model.method!r} is exact, which a global energy is not"
+            raise SettingError(f"{wrong}; take global_energy=None, or another method")
+    for name in ("global_weight", "words_weight"):
+        check_weight(name, getattr(model, name))
+    for name in _FLAGS:
+        check_flag(name, getattr(model, name))
+    if model.pretrain_global and model.global_energy is None:
+        models = ", ".join(map(repr, GLOBAL_ENERGIES))
+        raise SettingError(f"pretrain_global needs a global_energy to train: one of {models}")
+    check_encoder(model)
