@@ -50,8 +50,8 @@ def features(model: TaggingEstimator, dropout: float) -> nn.Module:
     """
     coder, pretrained = model.coder_, model.encoder_
     if pretrained is not None and model.encoder_training != "frozen":
-        options = {"training": model.encoder_training, "lora_rank": int(model.lora_rank)}
-        encoder = pretrained.net(pool="words", **options)
+        how, rank = model.encoder_training, int(model.lora_rank)
+        encoder = pretrained.net(pool="words", training=how, lora_rank=rank)
         return EncoderFeatures(encoder, columns=coder.column_sizes, dropout=dropout)
     return TokenFeatures(
         model.table_ if pretrained is None else pretrained.width,
@@ -91,9 +91,13 @@ def sentences(
         return coded, partial(collate, device=model.device)
     limit = None if model.max_length is None else int(model.max_length)
     if model.encoder_training == "frozen":
-        shown = {"device": model.device, "progress": bool(model.verbose)}
         vectors = encoders.vectors_of(
-            model.encoder_, data.tokens, pool="words", limit=limit, **shown
+            model.encoder_,
+            data.tokens,
+            pool="words",
+            limit=limit,
+            device=model.device,
+            progress=bool(model.verbose),
         )
         pairs = zip(coded, vectors, strict=True)
         return [EncodedSentence(*pair) for pair in pairs], partial(_with_vectors, model.device)

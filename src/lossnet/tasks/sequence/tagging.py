@@ -250,7 +250,8 @@ class TaggingEstimator(StructuredEstimator):
     # Storage ---------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors, encoder = {}, None
+        tensors: dict[str, Tensor] = {}
+        encoder = None
         if self.encoder_ is not None:
             # Fully trained, its weights are the nets' own.
             tensors, encoder = self.encoder_.pack(weights=self.encoder_training != "full")

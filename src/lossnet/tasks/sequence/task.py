@@ -213,8 +213,10 @@ class SequenceTask(Task):
         return ["accuracy", *spans, "seconds"]
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
-        """Whether spans are counted strictly, and what word vectors cover."""
-        mode = {"mode": "strict"} if args is not None and args.strict else {}
+        """Whether spans are counted strictly, and the words that have vectors, or none."""
+        mode: dict[str, Any] = {"mode": "strict"} if args is not None and args.strict else {}
+        if model.encoder_ is not None:
+            return mode | {"words_lost": model.words_lost_}
         covered = model.vector_coverage_
         return mode if covered is None else mode | {"vector_coverage": covered._asdict()}
 
