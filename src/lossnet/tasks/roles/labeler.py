@@ -110,6 +110,10 @@ class SemanticRoleLabeler(TaggingEstimator):
         check_is_fitted(self, "nets_")
         return self._data(sentences, predicates)
 
+    def _marked(self, data: Any) -> list[int]:
+        """An encoder is told the predicates."""
+        return list(data.predicates)
+
     def _check_tags(self, validation: Any) -> None:
         """Rare roles of validation data may be absent from training: they count as missed."""
 

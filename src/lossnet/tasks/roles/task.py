@@ -133,6 +133,8 @@ class RolesTask(SequenceTask):
         return ["role-f1", "violations", "perfect", "seconds"]
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
+        if model.encoder_ is not None:
+            return {"words_lost": model.words_lost_}
         covered = model.vector_coverage_
         return {} if covered is None else {"vector_coverage": covered._asdict()}
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from lossnet import encoders
 from lossnet.checks import check_choice, check_int
@@ -42,7 +41,7 @@ def check_encoder(model: TaggingEstimator) -> None:
         raise SettingError(f"{wrong}; take 'both' or 'forward'")
 
 
-def features(model: TaggingEstimator, dropout: float) -> nn.Module:
+def features(model: TaggingEstimator, dropout: float) -> TokenFeatures | EncoderFeatures:
     """A new feature network of the fitted sizes.
 
     Words come from a table or, where the encoder is frozen, as its vectors, and go through a

@@ -22,7 +22,7 @@ from lossnet.errors import DataError
 from lossnet.files import check_form
 from lossnet.method import Method
 from lossnet.needs import EXACT, REWARD
-from lossnet.nets import Tagger
+from lossnet.nets import EncoderFeatures, Tagger, TokenFeatures
 from lossnet.plain_text import some
 from lossnet.proposals import GBI, Proposal
 from lossnet.spaces import Categorical, Space
@@ -188,7 +188,7 @@ class TaggingEstimator(StructuredEstimator):
             return self._energy(features)
         return Tagger(self._features(self.dropout), len(self.tags_))
 
-    def _features(self, dropout: float) -> nn.Module:
+    def _features(self, dropout: float) -> TokenFeatures | EncoderFeatures:
         return features(self, dropout)
 
     def _energy(self, features: nn.Module | None) -> Energy:
