@@ -78,21 +78,27 @@ def bare_epoch(X: np.ndarray, Y: np.ndarray) -> Callable[[], None]:
     return run
 
 
-def nets_of(method: Method) -> dict[str, torch.nn.Module]:
-    """New nets of bibtex's shape for everything a method names."""
+def nets_of(method: Method, shared: str | None = None) -> dict[str, torch.nn.Module]:
+    """New nets of bibtex's shape for everything a method names.
 
-    def make(name: str) -> torch.nn.Module:
-        return (LabelEnergy if name == "energy" else LabelMLP)(FEATURES, LABELS)
+    ``shared`` is the net whose features the loss-net reads.
+    """
 
-    return build_nets(method.nets, make, method.derived, (LABELS,), Binary())
+    def make(name: str, features: torch.nn.Module | None = None) -> torch.nn.Module:
+        if name != "energy":
+            return LabelMLP(FEATURES, LABELS)
+        return LabelEnergy(FEATURES, LABELS, features=features)
+
+    return build_nets(method.nets, make, method.derived, (LABELS,), Binary(), shared=shared)
 
 
-def method_epoch(X: np.ndarray, Y: np.ndarray, name: str, **params: Any) -> Callable[[], None]:
-    """An epoch of a method in the library's loop."""
+def method_epoch(
+    X: np.ndarray, Y: np.ndarray, name: str, shared: str | None = None, **params: Any
+) -> Callable[[], None]:
+    """An epoch of a method in the library's loop; ``shared`` as in :func:`nets_of`."""
     method = build(name, params)
-    trainer = Trainer(
-        method, nets_of(method), Binary(), Arrays(X, Y), max_epochs=10**9, batch_size=BATCH
-    )
+    nets, rows = nets_of(method, shared), Arrays(X, Y)
+    trainer = Trainer(method, nets, Binary(), rows, max_epochs=10**9, batch_size=BATCH)
 
     def run() -> None:
         # As run() sets it: without it, denormal numbers would slow the loss-net.

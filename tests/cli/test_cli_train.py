@@ -55,10 +55,11 @@ def test_settings_from_file_and_command_line(lossnet: Run, csv_file: Path, tmp_p
         "seed: 5\nmax_epochs: 9\nhidden: [8]\n"
     )
     out = tmp_path / "a"
-    more = ["--set", "max_epochs=1", "method.samples=3", "--quiet"]
+    more = ["--set", "max_epochs=1", "method.samples=3", "energy_features=shared", "--quiet"]
     assert lossnet("train", csv_file, "--out", out, "--config", config, *more).code == 0
     parameters = config_of(out)
     assert parameters["max_epochs"] == 1
+    assert parameters["energy_features"] == "shared"
     given = {"samples": 3, "energy_optimiser": {"lr": 0.001}}
     assert parameters["method_params"] == plain(method_parameters("seal-nce", given))
     assert parameters["random_state"] == 5
@@ -115,6 +116,7 @@ def test_parts_are_set_by_dots_and_by_nesting(lossnet: Run, csv_file: Path, tmp_
         ("max_epochs=0", "max_epochs must be an integer of at least 1, got 0"),
         ("hidden=3", "hidden must be a sequence of integers"),
         ("method.samples=1.5", "samples must be an integer, got 1.5"),
+        ("energy_features=share", "did you mean 'shared'?"),
         ("threshold=tuend", "did you mean 'tuned'?"),
         ("metric=exmaple-f1", "did you mean 'example-f1'?"),
         ("method.energy_optimiser.lr=-1", "energy_optimiser.lr must be above 0, got -1"),
