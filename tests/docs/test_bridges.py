@@ -97,6 +97,13 @@ def test_a_hugging_face_trainer_accumulates_gradients(make_trainer) -> None:
         torch.testing.assert_close(left, right)
 
 
+def test_a_hugging_face_trainer_in_mixed_precision(make_trainer) -> None:
+    trainer = make_trainer(bf16=True, use_cpu=True, max_steps=1)
+    trainer.train()
+    assert math.isfinite(trainer.criterion.last_energy_loss)
+    assert all(p.dtype == torch.float32 for p in trainer.criterion.parameters())
+
+
 # Lightning ---------------------------------------------------------------------------------------
 
 
