@@ -13,6 +13,7 @@ from cli_helpers import Result, one_line
 
 from lossnet.cli import main
 from lossnet.tasks.registry import tasks
+from lossnet.testing import write_tiny_encoder
 
 Run = Callable[..., Result]
 QUICK = [
@@ -152,3 +153,24 @@ def test_compare(lossnet: Run, folder: Path, tmp_path: Path) -> None:
     methods = ["--methods", "cross-entropy,seal-nce", "--seeds", "1", "--quiet"]
     out = ["--out", tmp_path / "report", "--set", "max_epochs=1", "hidden=[4]"]
     assert lossnet("compare", folder / "news", *methods, *out).code == 0
+
+
+def test_an_encoder(
+    lossnet: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOSSNET_CACHE", str(tmp_path / "cache"))
+    encoder = write_tiny_encoder(tmp_path / "encoder")
+    settings = ["--set", f"encoder={encoder}", "max_length=5", "max_epochs=1", "hidden=[4]"]
+    for training in ("frozen", "lora"):
+        model = tmp_path / training
+        out = [*settings, f"encoder_training={training}", "--out", model]
+        trained = lossnet("train", folder / "news", *out)
+        cut = "note: 30 of 30 texts cut to 5 sub-words, which leaves out "
+        assert cut in trained.err
+        shown = lossnet("predict", model, folder / "news" / "news_test.jsonl")
+        assert "lossnet: note: 6 of 6 texts cut to 5 sub-words" in shown.err
+        assert len(shown.out.splitlines()) == 6
+        assert "6 of 6 texts cut" in lossnet("evaluate", model, folder / "news").err
+    settings[1], out = f"encoder={tmp_path / 'frozen'}", ["--out", tmp_path / "other"]
+    message = one_line(lossnet("train", folder / "news", *settings, *out))
+    assert "has no model_type" in message

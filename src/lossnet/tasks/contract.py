@@ -64,7 +64,7 @@ class TaskEstimator(Fitted):
     method: str | Method = "seal-nce"
     _: KW_ONLY
     method_params: dict[str, Any] | None = None
-    energy_features: Literal["own", "copy", "shared"] = "own"
+    energy_features: Literal["own", "copy", "shared"] | None = "own"
     metric: Any = "score"
     validation_fraction: float = 0.15
     batch_size: int = 32
@@ -251,7 +251,8 @@ class TaskEstimator(Fitted):
         check_share("validation_fraction", self.validation_fraction)
         self._metric_name()
         check_device(self.device)
-        check_features(self.energy_features, method, self._own_factory("energy") is not None)
+        choice = self._filled_in(method).get("energy_features", self.energy_features)
+        check_features(choice, method, self._own_factory("energy") is not None)
         check_precision(self.precision, self.device)
         check_gradients(method, self.accumulate, self.precision)
         refinement(self.refine, method, method.nets)
@@ -267,21 +268,20 @@ class TaskEstimator(Fitted):
         if not any(map(self._own_factory, names)):
             check_memory(lambda: self._new_nets(names))
         nets = self._new_nets(names, seed)
-        if self.energy_features == "copy" and "energy" in nets:
-            copy_features(nets, self._feature_net)
+        if "energy" in nets and (base := self._feature_net("copy")):
+            copy_features(nets, base)
         return {name: net.to(self.device) for name, net in nets.items()}
 
-    @property
-    def _feature_net(self) -> str:
-        """The net whose features the loss-net shares or starts from."""
-        return feature_net(self.method_) or "task"
+    def _feature_net(self, how: str) -> str | None:
+        """The net whose features the loss-net has so, ``"copy"`` or ``"shared"``, or None."""
+        found = self._filled_in(self.method_).get("energy_features", self.energy_features)
+        return feature_net(self.method_) or "task" if found == how else None
 
     def _new_nets(self, names: Iterable[str], seed: int = 0) -> dict[str, nn.Module]:
         """New nets of the fitted sizes, on torch's default device."""
         outputs, space = self._output()
-        shared = self._feature_net if self.energy_features == "shared" else None
         parts = self._make_net, self.method_.derived, outputs, space
-        return build_nets(names, *parts, seed=seed, shared=shared)
+        return build_nets(names, *parts, seed=seed, shared=self._feature_net("shared"))
 
     def _try_nets(self, source: Source) -> None:
         """Run the nets that a user's own function made on two rows."""

@@ -14,6 +14,8 @@ from lossnet.context import Batch
 
 #: Sparse inputs whose dense form is smaller than this are held dense, to save slicing them.
 _DENSE_BYTES = 1 << 29
+#: Batches of similar length are cut from so many batches' worth of rows at a time.
+_POOL = 20
 
 
 class Source(Protocol):
@@ -98,6 +100,44 @@ class Arrays:
 
     def in_order(self, size: int) -> Sequence[slice]:
         return row_slices(len(self), size)
+
+
+class SimilarLengths:
+    """Batches of rows of similar length, so that little of them is padding.
+
+    Args:
+        lengths: of each row.
+        most: a batch of several rows is cut where it is larger, padding counted, so that memory
+            stays within bounds.
+    """
+
+    def __init__(self, lengths: Sequence[int], most: int) -> None:
+        self._lengths, self._most = torch.tensor(lengths, device="cpu"), most
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
+        order = random_order(len(self), generator)
+        batches: list[Tensor] = []
+        for pool in order.split(_POOL * size):
+            batches += self._ranked(pool, size)
+        return [batches[i] for i in random_order(len(batches), generator).tolist()]
+
+    def in_order(self, size: int) -> Sequence[Tensor]:
+        return self._ranked(torch.arange(len(self), device="cpu"), size)
+
+    def _ranked(self, rows: Tensor, size: int) -> list[Tensor]:
+        """The rows in batches of that size at most, from the shortest to the longest."""
+        batches: list[Tensor] = []
+        for batch in rows[self._lengths[rows].argsort(stable=True)].split(size):
+            while len(batch) * (longest := int(self._lengths[batch[-1]])) > self._most:
+                if (fit := max(self._most // longest, 1)) == len(batch):
+                    break
+                batches.append(batch[-fit:])
+                batch = batch[:-fit]
+            batches.append(batch)
+        return batches
 
 
 def random_order(rows: int, generator: torch.Generator) -> Tensor:

@@ -12,7 +12,6 @@ from sklearn.base import ClassifierMixin
 from torch import Tensor, nn
 
 from lossnet.checks import check_choice, check_factory, check_int, check_share, check_widths
-from lossnet.context import Context
 from lossnet.energies import LabelEnergy
 from lossnet.errors import DataError, SettingError
 from lossnet.files import check_form
@@ -115,9 +114,9 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
     def _check_own_settings(self, method: Method) -> None:
         check_widths("hidden", self.hidden)
         check_int("global_hidden", self.global_hidden)
-        check_share("dropout", self.dropout)
         check_share("input_dropout", self.input_dropout)
-        check_share("energy_dropout", self._filled_in(method)["energy_dropout"])
+        for name in ("dropout", "energy_dropout"):
+            check_share(name, self._filled_in(method)[name])
         for name in ("task_net", "energy_net"):
             check_factory(name, getattr(self, name))
         thresholds.check_threshold(self.threshold)
@@ -129,7 +128,8 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
 
     def _filled_in(self, method: Method) -> dict[str, Any]:
         default = 0.0 if method.descends_on_energy else self.dropout
-        return {"energy_dropout": default if self.energy_dropout is None else self.energy_dropout}
+        energy = default if self.energy_dropout is None else self.energy_dropout
+        return {"dropout": self.dropout, "energy_dropout": energy}
 
     def _data(self, inputs: Any, targets: Any = None) -> MultiLabelData:
         """Rows checked: float32, no infinity; the first, in ``fit``, decide on the columns."""
@@ -170,9 +170,10 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         if own := self._own_factory(name):
             return own(*sizes)
         widths: dict[str, Any] = {"hidden": self.hidden, "input_dropout": self.input_dropout}
+        filled_in = self._filled_in(self.method_)
         if name != "energy":
-            return LabelMLP(*sizes, dropout=self.dropout, **widths)
-        widths |= {"dropout": self._filled_in(self.method_)["energy_dropout"], "features": features}
+            return LabelMLP(*sizes, dropout=filled_in["dropout"], **widths)
+        widths |= {"dropout": filled_in["energy_dropout"], "features": features}
         return LabelEnergy(*sizes, global_hidden=self.global_hidden, **widths)
 
     def _source(self, data: Any, *, training: bool = False, reward: Any = None) -> Source:
@@ -255,8 +256,9 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         Y = self.labels_.relaxed(X if Y is None else Y)
         if len(data) != len(Y):
             raise DataError(f"X has {len(data)} rows and Y has {len(Y)}; they must match")
+        judge = lambda context: context.energy(context.target.unsqueeze(0))[0]  # noqa: E731
         given = self.nets_, Binary(), self._batches(data, Y)
-        return over_batches(_energies, *given, precision=self.precision).cpu().numpy()
+        return over_batches(judge, *given, precision=self.precision).cpu().numpy()
 
     # Storage ---------------------------------------------------------------------------------
 
@@ -294,7 +296,3 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
             self.threshold_ = float(given)  # in place of the stored one
         self.imputer_ = Imputer(vector(tensors, "imputer/means", self.n_features_in_))
         self.standardiser_ = Standardiser.from_tensors(tensors, self.n_features_in_)
-
-
-def _energies(context: Context) -> Tensor:
-    return context.energy(context.target.unsqueeze(0))[0]

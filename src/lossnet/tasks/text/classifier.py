@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
-from lossnet.checks import check_int
-from lossnet.errors import DataError
+from lossnet.checks import check_choice, check_int
+from lossnet.encoders import Pretrained
+from lossnet.encoders.encoder import Training
+from lossnet.energies import LabelEnergy
+from lossnet.errors import DataError, SettingError
 from lossnet.method import Method
+from lossnet.tasks.method_checks import feature_net
 from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.metrics import with_unseen
 from lossnet.tasks.multilabel.targets import Labels
+from lossnet.tasks.text.encoding import Pooling, TextEncoder, TextNet, Truncation
 from lossnet.tasks.text.label_lists import LabelLists, read_labels
 from lossnet.tasks.text.texts import TextData
 from lossnet.tasks.text.tfidf import Tfidf
+from lossnet.tasks.text.token_batches import TextSource
 
 
 @dataclass(eq=False, repr=False)
@@ -34,13 +42,28 @@ class TextClassifier(MultiLabelClassifier):
     Parameters that are not listed here are those of :class:`~lossnet.MultiLabelClassifier`.
 
     Args:
+        encoder: a pretrained transformer: a folder that ``save_pretrained`` wrote, or a name on
+            the Hugging Face hub; needs ``lossnet[text]``. None: TF-IDF features.
+        encoder_training: ``"frozen"``, vectors of the texts are computed once and stored, and the
+            nets are MLPs on them; ``"full"`` trains all its weights, ``"lora"`` adapters only.
+            With these two ``hidden`` has no effect: a text's vector goes straight to the labels.
+        max_length: most sub-words of a text; the rest, at its end, is cut off.
+        pooling: a text's vector is the ``"mean"`` of its sub-words, or the first one, ``"cls"``.
+        lora_rank: rank of the adapters.
+        cache: folder for the vectors of a frozen encoder; None: ``$LOSSNET_CACHE``, else
+            ``~/.cache/lossnet/vectors``; False stores nothing.
         ngrams: a column of the TF-IDF features is a run of at most so many words.
         min_count: number of texts that such a run must occur in.
         max_features: number of columns, those that occur most often.
+        dropout: None is 0.5, and 0.1 on top of an encoder that is trained.
+        energy_features: None is ``"shared"`` where the encoder is trained and the method has a
+            task-net to share with, else ``"own"``.
 
     Attributes:
         classes_, label_names_: names of the labels, sorted, or in the order of the columns of the
             matrix trained on.
+        truncated_: what was cut off the training texts: number of texts, share of sub-words; None
+            for TF-IDF, which cuts nothing.
 
     >>> texts = ["oil prices rise", "gold falls", "oil and gold"] * 10
     >>> clf = TextClassifier("cross-entropy", hidden=(16,), batch_size=4, random_state=0)
@@ -50,6 +73,14 @@ class TextClassifier(MultiLabelClassifier):
     """
 
     _: KW_ONLY
+    encoder: str | Path | None = None
+    encoder_training: Training = "frozen"
+    max_length: int = 256
+    pooling: Pooling = "mean"
+    lora_rank: int = 8
+    cache: str | Path | Literal[False] | None = None
+    dropout: float | None = None  # type: ignore[assignment]  # MultiLabelClassifier has a number
+    energy_features: Literal["own", "copy", "shared"] | None = None
     ngrams: int = 1
     min_count: int = 2
     max_features: int = 10_000
@@ -60,10 +91,41 @@ class TextClassifier(MultiLabelClassifier):
         tags.input_tags.two_d_array = tags.input_tags.sparse = tags.input_tags.allow_nan = False
         return tags
 
+    # Settings --------------------------------------------------------------------------------
+
+    @property
+    def _trains_encoder(self) -> bool:
+        return self.encoder is not None and self.encoder_training != "frozen"
+
+    def _filled_in(self, method: Method) -> dict[str, Any]:
+        trained, energy = self._trains_encoder, self.energy_dropout
+        dropout = (0.1 if trained else 0.5) if self.dropout is None else self.dropout
+        default = 0.0 if method.descends_on_energy else dropout
+        shared = trained and feature_net(method) is not None
+        return {
+            "dropout": dropout,
+            "energy_dropout": default if energy is None else energy,
+            "energy_features": self.energy_features or ("shared" if shared else "own"),
+            "encoder": None if self.encoder is None else str(self.encoder),
+            "cache": str(self.cache) if isinstance(self.cache, Path) else self.cache,
+        }
+
     def _check_own_settings(self, method: Method) -> None:
         super()._check_own_settings(method)
-        for name in ("ngrams", "min_count", "max_features"):
+        for name in ("ngrams", "min_count", "max_features", "max_length", "lora_rank"):
             check_int(name, getattr(self, name))
+        check_choice("pooling", self.pooling, ("mean", "cls"))
+        check_choice("encoder_training", self.encoder_training, ("frozen", "full", "lora"))
+        if not isinstance(self.encoder, str | Path | None) or self.encoder == "":
+            rule = "must be a folder, a name on the Hugging Face hub or None"
+            raise SettingError(f"encoder {rule}, got {self.encoder!r}")
+        if not (self.cache is False or isinstance(self.cache, str | Path | None)):
+            raise SettingError(f"cache must be a folder, None or False, got {self.cache!r}")
+        if self.encoder is None and self.encoder_training != "frozen":
+            what = f"encoder_training={self.encoder_training!r} needs an encoder to train"
+            raise SettingError(f"{what}; pass encoder=, or leave it out")
+        if self._trains_encoder and any(map(self._own_factory, ("task", "energy"))):
+            raise SettingError("task_net and energy_net are for encoder_training='frozen'")
 
     # Data ------------------------------------------------------------------------------------
 
@@ -100,19 +162,62 @@ class TextClassifier(MultiLabelClassifier):
         self.classes_ = np.array(labels.names, dtype=object)
 
     def _learn(self, data: Any, validation: Any, unlabelled: Any, seed: int) -> None:
-        own = {"longest": self.ngrams, "least": self.min_count, "most": self.max_features}
-        self.coder_ = Tfidf.learn(data.texts, **own)
+        self.truncated_: Truncation | None = None
+        self.coder_: Any
+        if self.encoder is None:
+            own = {"longest": self.ngrams, "least": self.min_count, "most": self.max_features}
+            self.coder_ = Tfidf.learn(data.texts, **own)
+        else:
+            pretrained = Pretrained.load(self.encoder)
+            self.coder_ = TextEncoder(pretrained, self.pooling, self.max_length)
+            self.truncated_ = self.coder_.truncation(data.texts)
+            if self.verbose and self.truncated_.texts:
+                print(f"note: {self.truncated_}", file=sys.stderr)
         self.n_features_in_ = self.coder_.width
-        rows = MultiLabelData(self.coder_.rows(data.texts))
+        if self._trains_encoder:
+            rows = MultiLabelData(np.zeros((1, self.n_features_in_)))
+        else:
+            rows = self._rows(data.texts)
+            self._learnt = data.texts, rows
         super()._learn(rows, validation, unlabelled, seed)
-        self._learnt = data.texts, rows
+
+    def truncation(self, X: Any) -> Truncation | None:
+        """What the encoder cuts off these texts; None for TF-IDF, which cuts nothing."""
+        data = self._unseen(X)
+        return self.coder_.truncation(data.texts) if self.encoder is not None else None
+
+    def _rows(self, texts: list[str]) -> MultiLabelData:
+        """The texts as rows of features."""
+        if isinstance(self.coder_, Tfidf):
+            return MultiLabelData(self.coder_.rows(texts))
+        options = {"cache": self.cache, "device": self.device, "progress": bool(self.verbose)}
+        return MultiLabelData(self.coder_.rows(texts, **options))
 
     def _batches(self, data: Any, Y: np.ndarray | None) -> Any:
+        if self._trains_encoder:
+            tokeniser = self.coder_.tokeniser
+            return TextSource(tokeniser.texts(data.texts), tokeniser, Y, device=self.device)
         # What training learnt from is what it starts with.
         texts, rows = self.__dict__.pop("_learnt", (None, None))
-        if texts is not data.texts:
-            rows = MultiLabelData(self.coder_.rows(data.texts))
-        return super()._batches(rows, Y)
+        return super()._batches(rows if texts is data.texts else self._rows(data.texts), Y)
+
+    def _add_callbacks(
+        self, trainer: Any, checkpoint: Any, resuming: bool, given: tuple[Any, ...]
+    ) -> None:
+        # The encoder at that place may be another one when training is resumed.
+        own = None if self.encoder is None else self.coder_
+        super()._add_callbacks(trainer, checkpoint, resuming, (*given, own))
+
+    def _make_net(self, name: str, features: Any = None) -> nn.Module:
+        if not self._trains_encoder:
+            return super()._make_net(name, features)
+        labels, filled_in = self.n_labels_, self._filled_in(self.method_)
+        if features is None:
+            features = self.coder_.net(self.encoder_training, int(self.lora_rank))
+        if name != "energy":
+            return TextNet(features, labels, filled_in["dropout"])
+        sizes = self.n_features_in_, labels
+        return LabelEnergy(*sizes, global_hidden=self.global_hidden, features=features)
 
     # Predicting ------------------------------------------------------------------------------
 
@@ -137,8 +242,18 @@ class TextClassifier(MultiLabelClassifier):
 
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors, facts = super()._pack()
-        return tensors | self.coder_.tensors(), facts | {"vocabulary": self.coder_.facts()}
+        if isinstance(self.coder_, Tfidf):
+            more, own = self.coder_.tensors(), self.coder_.facts()
+        else:
+            # A trained encoder is stored with the nets.
+            more, own = self.coder_.pack(weights=self.encoder_training != "full")
+            own["truncated"] = list(self.truncated_ or ())
+        return tensors | more, facts | {"vocabulary": own}
 
     def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         super()._unpack(tensors, facts)
-        self.coder_ = Tfidf.restore(tensors, facts["vocabulary"])
+        own, kind = facts["vocabulary"], Tfidf if self.encoder is None else TextEncoder
+        self.coder_ = kind.restore(tensors, own)
+        self.truncated_ = None
+        if kind is TextEncoder:
+            self.truncated_ = Truncation(*own["truncated"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from lossnet.errors import SettingError
 from lossnet.plain_text import counted
 from lossnet.tasks.multilabel.task import MultiLabelTask
 from lossnet.tasks.options import probability
-from lossnet.tasks.task import Known, Task, once
+from lossnet.tasks.task import Known, Measured, Task, once
 
 if TYPE_CHECKING:
     from lossnet.tasks.parts import Parts
@@ -113,6 +114,26 @@ class TextTask(MultiLabelTask):
         from lossnet.tasks.text.summary import describe
 
         return describe(data, parts, top=args.top)
+
+    # Metrics and predictions -----------------------------------------------------------------
+
+    def measure(self, model: Any, data: Any, args: Namespace | None = None) -> Measured:
+        """Every metric at the model's threshold (or the one given) and at 0.5."""
+        if args is not None:
+            _note_truncation(model, data)
+        return super().measure(model, data, args)
+
+    def write(self, model: Any, data: Any, args: Namespace) -> None:
+        """The labels of every text, as JSON lines or CSV."""
+        _note_truncation(model, data)
+        super().write(model, data, args)
+
+
+def _note_truncation(model: Any, data: Any) -> None:
+    """Say how much of the texts a model's encoder cuts off."""
+    found = model.truncation(data.without_labels())
+    if found is not None and found.texts:
+        print(f"lossnet: note: {found}", file=sys.stderr)
 
 
 def _column(text: str) -> str | int:
