@@ -118,6 +118,12 @@ def test_images(name, device) -> None:
     assert model.predict(images).shape == masks.shape
 
 
+def test_batches_in_pieces(device) -> None:
+    X, Y = rows(10)
+    model = MultiLabelClassifier(hidden=(8,), accumulate=3, **_settings("seal-nce"))
+    assert np.isfinite(model.fit(X, Y.astype(int)).predict_proba(X)).all()
+
+
 @pytest.mark.parametrize("refine", ["net", "samples", "random"])
 def test_refined_predictions(refine, device) -> None:
     X, Y = rows(10)

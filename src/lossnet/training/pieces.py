@@ -48,16 +48,17 @@ def accumulated(
     update: Update, pieces: Iterable[tuple[float, Context]], parameters: Sequence[Tensor]
 ) -> Gradient:
     """The gradient of a batch: the mean of its pieces', each with its share of the rows."""
-    loss, measures = torch.zeros(()), dict[str, float]()
+    losses: list[Tensor] = []
+    measures: dict[str, float] = {}
     sums: list[Tensor | None] = [None] * len(parameters)
     for share, context in pieces:
         found = update.gradient(update.objective, context, update.trained, parameters)
         context.invalidate(context.nets)  # its passes go before those of the next piece are made
-        loss = loss.to(found.loss) + share * found.loss
+        losses.append(share * found.loss)
         for name, measure in found.measures.items():
             measures[name] = measures.get(name, 0.0) + share * measure
         for index, value in enumerate(found.values):
             if value is not None:
                 total = sums[index]
                 sums[index] = value * share if total is None else total.add_(value, alpha=share)
-    return Gradient(loss, sums, measures)
+    return Gradient(torch.stack(losses).sum(), sums, measures)

@@ -78,7 +78,8 @@ class ImageSegmenter(StructuredEstimator):
         batch_size: images per batch.
         max_epochs: maximum number of epochs of each phase.
         patience: epochs without improvement after which a phase ends.
-        accumulate, precision: see :class:`~lossnet.MultiLabelClassifier`.
+        accumulate: pieces in which a batch is processed, to save memory.
+        precision: ``"bfloat16"`` runs the nets in mixed precision.
         plateau: epochs without improvement after which a named method's learning rates are halved;
             None keeps the method's own, 5, which is too short for a noisy metric on few images.
         refine: refine predictions with the energy, see :class:`~lossnet.MultiLabelClassifier`.

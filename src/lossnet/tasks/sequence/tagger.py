@@ -75,7 +75,8 @@ class SequenceTagger(TaggingEstimator):
         batch_size: sentences per batch.
         max_epochs: maximum number of epochs of each phase.
         patience: epochs without improvement after which a phase ends.
-        accumulate, precision: see :class:`~lossnet.MultiLabelClassifier`.
+        accumulate: pieces in which a batch is processed, to save memory.
+        precision: ``"bfloat16"`` runs the nets in mixed precision.
         refine: refine predictions with the energy: ``"net"`` starts from the task-net's output,
             ``"samples"`` from samples of it, ``"random"`` at random; or a
             :class:`~lossnet.proposals.GBI`.
