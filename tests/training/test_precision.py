@@ -43,6 +43,7 @@ def test_passes_are_in_bfloat16_and_what_they_give_in_float32() -> None:
         assert not torch.equal(found, expected)
         torch.testing.assert_close(found, expected, rtol=0.05, atol=0.05)
     assert seen == [torch.bfloat16]
+    assert not torch.equal(low.energy(y), low.energy(y).bfloat16().float())
     assert {p.dtype for net in low.nets.values() for p in net.parameters()} == {torch.float32}
 
 

@@ -87,17 +87,14 @@ class _Readout(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, readout: Tensor) -> Tensor:
-        if torch.is_autocast_enabled(z.device.type):  # energies in bfloat16 would lose digits
-            with torch.autocast(z.device.type, enabled=False):
-                return _Readout.forward(ctx, z, readout)
         # log(1 + exp z) in vectorised sweeps takes a third of F.softplus's time.
         slope = z.exp()
         hidden = slope + 1.0
         slope.div_(hidden)
-        overall = hidden.log_() @ readout
+        overall = _project(hidden.log_(), readout)
         if not math.isfinite(overall.sum().item()):  # exp z has overflowed
             slope, hidden = torch.sigmoid(z), F.softplus(z)
-            overall = hidden @ readout
+            overall = _project(hidden, readout)
         ctx.save_for_backward(z, readout, slope, hidden)
         return overall
 
@@ -111,3 +108,12 @@ class _Readout(torch.autograd.Function):
             (grad.unsqueeze(-1) * readout).mul_(slope) if need_z else None,
             grad.flatten() @ hidden.flatten(0, -2) if need_readout else None,
         )
+
+
+def _project(hidden: Tensor, readout: Tensor) -> Tensor:
+    """The product, in full precision under autocast too: energies would lose their digits."""
+    product = hidden @ readout
+    if product.dtype == hidden.dtype:
+        return product
+    with torch.autocast(hidden.device.type, enabled=False):
+        return hidden @ readout
