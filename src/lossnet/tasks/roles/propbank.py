@@ -25,8 +25,10 @@ _CELL = re.compile(r"(?:\(([^()*\s]+))?\*(\))?")
 _UNWRITABLE = re.compile("[\t\n\r\0\ud800-\udfff]")
 
 
-def read_gold_conll(path: str | Path) -> RoleData:
+def read_gold_conll(path: str | Path, *, name: str | None = None) -> RoleData:
     """Read a ``.gold_conll`` file in UTF-8, also packed (``.gz``).
+
+    The data is called ``name``, or after the file.
 
     A file without the columns of arguments has predicates whose roles are not known. Lines that
     begin with ``#`` and have no tab are comments.
@@ -63,7 +65,8 @@ def read_gold_conll(path: str | Path) -> RoleData:
         raise DataError(f"{path}, line {bare}: {what}; is the file cut short?")
     known = None if bare else tags
     columns_of = {PREDICATE: marks}
-    return RoleData(tokens, known, columns_of, numbers, stem(path), sentences=tuple(sentences))
+    called, kept = name or stem(path), tuple(sentences)
+    return RoleData(tokens, known, columns_of, numbers, called, sentences=kept)
 
 
 def write_gold_conll(data: RoleData, path: str | Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from lossnet.data.text import extension
@@ -47,7 +46,7 @@ def read_role_parts(path: str | Path) -> dict[str, RoleData]:
         return {"": _read(folder)}
     kind = GOLD_CONLL if holds_roles(folder) else LINES
     files = part_files(folder, kind)
-    parts = {part: replace(_read(file), name=folder.name) for part, file in files.items()}
+    parts = {part: _read(file, folder.name) for part, file in files.items()}
     used = {file.name for file in files.values()}
     parts["train"].notes.extend(
         left_out(folder, (file.name for file in folder.iterdir() if file.name not in used))
@@ -55,9 +54,10 @@ def read_role_parts(path: str | Path) -> dict[str, RoleData]:
     return parts
 
 
-def _read(file: Path) -> RoleData:
+def _read(file: Path, name: str | None = None) -> RoleData:
     kind = extension(file)
     if kind not in (GOLD_CONLL, LINES):
         what = f"{file} must be {GOLD_CONLL} or, with one predicate a line, {LINES}"
         raise DataError(f"{what}, also packed (.gz), got {kind or 'no ending'}")
-    return read_gold_conll(file) if kind == GOLD_CONLL else read_role_lines(file)
+    read = read_gold_conll if kind == GOLD_CONLL else read_role_lines
+    return read(file, name=name)

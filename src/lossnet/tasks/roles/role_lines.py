@@ -17,9 +17,12 @@ from lossnet.tasks.roles.predicates import RoleData, check_predicate, wrong_tags
 BAR = "|||"
 
 
-def read_role_lines(path: str | Path) -> RoleData:
-    """Read a file with one predicate a line, in UTF-8, also packed (``.gz``)."""
-    return roles_of_lines(utf8_text(path), str(path), stem(path))
+def read_role_lines(path: str | Path, *, name: str | None = None) -> RoleData:
+    """Read a file with one predicate a line, in UTF-8, also packed (``.gz``).
+
+    The data is called ``name``, or after the file.
+    """
+    return roles_of_lines(utf8_text(path), str(path), name or stem(path))
 
 
 def roles_of_lines(text: str, source: str, name: str) -> RoleData:

@@ -192,6 +192,9 @@ def _words(given: Any, what: str, name: str) -> Words:
         row = list(sentence)
         if not row:
             raise DataError(f"{place} is empty; remove it")
+        if set(map(type, row)) == {str} and "" not in row:
+            words.append(row)
+            continue
         for t, word in enumerate(row):
             if not isinstance(word, str) or not word:
                 raise DataError(f"{place}, token {t} is {word!r}; expected a non-empty string")
