@@ -15,6 +15,7 @@ from lossnet.energies import ChainEnergy, TagAttention
 from lossnet.errors import DataError, SettingError
 from lossnet.nets import TokenFeatures
 from lossnet.tasks.roles import RoleData, role_scores
+from lossnet.tasks.roles.role_energy import TagEnergy
 from lossnet.testing import check_estimator_contract
 
 SMALL = {"hidden": 8, "word_width": 8, "chars": False, "random_state": 0}
@@ -143,8 +144,8 @@ def small_energy(method: str = "seal-nce", **more) -> object:
 
 
 def test_the_loss_net_attends_to_all_tags() -> None:
-    chain, attention = small_energy().parts
-    assert isinstance(chain, ChainEnergy)
+    local, attention = small_energy().parts
+    assert isinstance(local, TagEnergy)
     assert isinstance(attention, TagAttention)
     assert attention.words is None
     *_, attention = small_energy(global_energy="forward").parts
@@ -158,17 +159,35 @@ def test_exact_methods_have_the_chain_alone() -> None:
 @pytest.mark.parametrize("features", ["own", "copy", "shared"])
 def test_attention_may_read_the_words(features: str) -> None:
     energy = small_energy(energy_words=True, energy_features=features)
-    chain, attention = energy.parts
-    assert attention.words is chain.features
+    local, attention = energy.parts
+    assert attention.words is local.features
     assert energy.reads == ("task" if features == "shared" else None)
     networks = [m for m in energy.modules() if isinstance(m, TokenFeatures)]
     assert len(networks) == (0 if features == "shared" else 1)
 
 
+def test_features_are_shared_where_they_can_be() -> None:
+    assert small_energy().reads == "task"
+    assert small_energy(energy_features="own").reads is None
+    assert small_energy("dvn", method_params={"predict_steps": 2}).reads is None
+    assert labeler("crf").resolved_params()["energy_features"] == "own"
+    assert labeler("seal-nce").resolved_params()["energy_features"] == "shared"
+
+
+def test_local_energies_by_hand() -> None:
+    energy = TagEnergy(torch.nn.Linear(3, 3), 4)
+    x, mask = torch.randn(2, 5, 3), torch.arange(5) < torch.tensor([[5], [2]])
+    y = torch.rand(6, 2, 5, 4)
+    with torch.no_grad():
+        found = energy(energy.encode(x, mask), y, mask)
+        each = (y * energy.unary(energy.features(x))).sum(-1)
+    torch.testing.assert_close(found, (each * mask).sum(-1))
+
+
 def test_words_are_read_by_the_attention() -> None:
     """The same tags have another energy under other words, beyond what the chain says."""
     data = small_roles()
-    found = labeler("seal-nce", epochs=1, energy_words=True).fit(data)
+    found = labeler("seal-nce", epochs=1, energy_words=True, energy_features="own").fit(data)
     energy = found.nets_["energy"]
     batch = found._source(data).batch(slice(0, 2))
     y = batch.target.unsqueeze(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -20,10 +21,11 @@ from lossnet.nets import SharedFeatures
 from lossnet.proposals import GBI, Proposal
 from lossnet.recipes import defaults
 from lossnet.spaces import Categorical, Space
+from lossnet.tasks.method_checks import feature_net
 from lossnet.tasks.roles.metrics import GIVEN, role_scores
 from lossnet.tasks.roles.predicates import MARK, PREDICATE, RoleData
 from lossnet.tasks.roles.role_decoding import chain_decoder, role_decoder
-from lossnet.tasks.roles.role_energy import unique_core_roles, with_attention
+from lossnet.tasks.roles.role_energy import TagEnergy, unique_core_roles, with_attention
 from lossnet.tasks.roles.role_files import load_roles
 from lossnet.tasks.sequence.decoding import each_step, marginals
 from lossnet.tasks.sequence.sentences import SequenceData
@@ -33,7 +35,12 @@ from lossnet.training.predict import Output, best_output, path_output
 
 METRICS = ("role-f1", "perfect", "accuracy")
 #: Overrides of the recipes' defaults for roles, by method.
-ROLE_DEFAULTS: dict[str, dict[str, Any]] = {}
+ROLE_DEFAULTS: dict[str, dict[str, Any]] = {
+    "seal-nce": {
+        **{"energy_weight": 0.5, "entropy_weight": 1.0, "samples": 8, "energy_steps": 1},
+        "energy_optimiser": {"lr": 5e-3},
+    },
+}
 
 
 @dataclass(eq=False, repr=False)
@@ -49,6 +56,8 @@ class SemanticRoleLabeler(TaggingEstimator):
         method_params: parameters of the named method that override its defaults; each can also
             be set as ``method__name``. :data:`ROLE_DEFAULTS` lists how the defaults differ from
             the recipes'.
+        energy_features: as in :class:`~lossnet.SequenceTagger`; None is ``"shared"`` where the
+            method has a task-net whose features the loss-net can read, else ``"own"``.
         energy_words: whether the loss-net's attention reads the words as well as the tags.
         metric: metric of early stopping and ``score``: ``"role-f1"``, F1 of arguments as
             CoNLL-2005's scorer counts them, ``"perfect"``, the share of predicates with all
@@ -73,6 +82,7 @@ class SemanticRoleLabeler(TaggingEstimator):
     """
 
     method: str | Method = "seal-nce"
+    energy_features: Literal["own", "copy", "shared"] | None = None
     energy_words: bool = False
     metric: Literal["role-f1", "perfect", "accuracy"] = "role-f1"  # type: ignore[assignment]
 
@@ -88,6 +98,10 @@ class SemanticRoleLabeler(TaggingEstimator):
         name = str(self.method)
         cost = {"cost": "token-error"} if defaults(name).get("cost") == "f1" else {}
         return {**cost, **ROLE_DEFAULTS.get(name, {})}
+
+    def _filled_in(self, method: Method) -> dict[str, Any]:
+        chosen = self.energy_features or ("shared" if feature_net(method) else "own")
+        return {**super()._filled_in(method), "energy_features": chosen}
 
     def _check_own_settings(self, method: Method) -> None:
         super()._check_own_settings(method)
@@ -124,16 +138,25 @@ class SemanticRoleLabeler(TaggingEstimator):
         return shape, Categorical(constraint=unique_core_roles(self.tags_))
 
     def _energy(self, features: nn.Module | None) -> Energy:
-        """The chain and, unless the method is exact, attention over the tags."""
-        if self.method_.needs >= EXACT:
+        """The energy of single tags and attention over all of them; a chain for exact methods."""
+        if self._exact:
             return super()._energy(features)
         own = None
         if self.energy_words and features is None:
             own = self._features(self._filled_in(self.method_)["energy_dropout"])
             features = SharedFeatures(own.out_features)
         words = features if self.energy_words else None
-        chain = super()._energy(features)
-        return with_attention(chain, len(self.tags_), words=words, own=own)
+        return with_attention(super()._energy(features), len(self.tags_), words=words, own=own)
+
+    def _local_energy(self, features: nn.Module) -> Energy:
+        # Next to attention a chain costs recall: the task-net's tags, which are independent, are
+        # drawn to one of its modes.
+        kind = super()._local_energy if self._exact else partial(TagEnergy, tags=len(self.tags_))
+        return kind(features)
+
+    @property
+    def _exact(self) -> bool:
+        return self.method_.needs >= EXACT
 
     # Outputs ---------------------------------------------------------------------------------
 

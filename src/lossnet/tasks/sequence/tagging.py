@@ -193,7 +193,7 @@ class TaggingEstimator(StructuredEstimator):
 
     def _energy(self, features: nn.Module | None) -> Energy:
         dropout = self._filled_in(self.method_)["energy_dropout"]
-        chain = ChainEnergy(features or self._features(dropout), len(self.tags_))
+        chain = self._local_energy(features or self._features(dropout))
         if self.global_energy is None:
             return chain
         models = tag_language_models(
@@ -201,6 +201,10 @@ class TaggingEstimator(StructuredEstimator):
         )
         shares = [1.0 if model.words is None else self.words_weight for model in models]
         return TotalEnergy([chain, *models], [1.0, *(self.global_weight * s for s in shares)])
+
+    def _local_energy(self, features: nn.Module) -> Energy:
+        """The energy of single tags and of neighbours."""
+        return ChainEnergy(features, len(self.tags_))
 
     def _prepared(self) -> tuple[Method, Mapping[str, nn.Module]]:
         if self.pretrain_global and "energy" in self.nets_:
