@@ -48,7 +48,7 @@ def naive(energy: TagAttention, x: torch.Tensor, y: torch.Tensor) -> float:
             shares = (torch.stack(scores) / math.sqrt(width // heads)).softmax(0)
             values = (share * parts[s][2][own] for s, share in enumerate(shares))
             attended.append(sum(values, torch.zeros(width // heads, dtype=y.dtype)))
-        total += float(energy.output(z[t] + torch.cat(attended)).max())
+        total += energy.output(z[t] + torch.cat(attended)).max().item()
     return total
 
 

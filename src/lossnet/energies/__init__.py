@@ -5,6 +5,7 @@ from lossnet.energies.chain import ChainEnergy
 from lossnet.energies.convolution import ConvolutionalCritic, ScoreMap
 from lossnet.energies.energy import Energy
 from lossnet.energies.label import LabelEnergy
+from lossnet.energies.pairs import TagPairs
 from lossnet.energies.tag_language import TagLanguageModel
 from lossnet.energies.total import TotalEnergy
 
@@ -16,5 +17,6 @@ __all__ = [
     "ScoreMap",
     "TagAttention",
     "TagLanguageModel",
+    "TagPairs",
     "TotalEnergy",
 ]

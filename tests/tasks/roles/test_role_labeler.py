@@ -11,7 +11,7 @@ import torch
 from role_examples import GOLD, small_roles
 
 from lossnet import SemanticRoleLabeler, SequenceTagger
-from lossnet.energies import ChainEnergy, TagAttention
+from lossnet.energies import ChainEnergy, TagAttention, TagPairs
 from lossnet.errors import DataError, SettingError
 from lossnet.nets import TokenFeatures
 from lossnet.tasks.roles import RoleData, role_scores
@@ -143,13 +143,17 @@ def small_energy(method: str = "seal-nce", **more) -> object:
     return found.nets_["energy"]
 
 
-def test_the_loss_net_attends_to_all_tags() -> None:
-    local, attention = small_energy().parts
+def test_the_loss_net_sees_all_tags_together() -> None:
+    local, attention = small_energy(energy_tags="attention").parts
     assert isinstance(local, TagEnergy)
     assert isinstance(attention, TagAttention)
     assert attention.words is None
-    *_, attention = small_energy(global_energy="forward").parts
-    assert isinstance(attention, TagAttention)
+    for more in ({}, {"global_energy": "forward"}):
+        *_, pairs = small_energy(**more).parts
+        assert isinstance(pairs, TagPairs)
+        assert pairs.pairs.any()
+    with pytest.raises(SettingError, match="unknown energy_tags"):
+        small_energy(energy_tags="words")
 
 
 def test_exact_methods_have_the_chain_alone() -> None:
@@ -158,7 +162,7 @@ def test_exact_methods_have_the_chain_alone() -> None:
 
 @pytest.mark.parametrize("features", ["own", "copy", "shared"])
 def test_attention_may_read_the_words(features: str) -> None:
-    energy = small_energy(energy_words=True, energy_features=features)
+    energy = small_energy(energy_tags="attention+words", energy_features=features)
     local, attention = energy.parts
     assert attention.words is local.features
     assert energy.reads == ("task" if features == "shared" else None)
@@ -187,7 +191,9 @@ def test_local_energies_by_hand() -> None:
 def test_words_are_read_by_the_attention() -> None:
     """The same tags have another energy under other words, beyond what the chain says."""
     data = small_roles()
-    found = labeler("seal-nce", epochs=1, energy_words=True, energy_features="own").fit(data)
+    found = labeler("seal-nce", epochs=1, energy_tags="attention+words", energy_features="own").fit(
+        data
+    )
     energy = found.nets_["energy"]
     batch = found._source(data).batch(slice(0, 2))
     y = batch.target.unsqueeze(0)

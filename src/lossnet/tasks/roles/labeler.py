@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from lossnet.checks import check_choice, check_flag
+from lossnet.checks import check_choice
 from lossnet.context import Context
 from lossnet.energies import Energy
 from lossnet.errors import DataError
@@ -25,7 +25,13 @@ from lossnet.tasks.method_checks import feature_net
 from lossnet.tasks.roles.metrics import GIVEN, role_scores
 from lossnet.tasks.roles.predicates import MARK, PREDICATE, RoleData
 from lossnet.tasks.roles.role_decoding import chain_decoder, role_decoder
-from lossnet.tasks.roles.role_energy import TagEnergy, unique_core_roles, with_attention
+from lossnet.tasks.roles.role_energy import (
+    TOGETHER,
+    TagEnergy,
+    summed,
+    tags_together,
+    unique_core_roles,
+)
 from lossnet.tasks.roles.role_files import load_roles
 from lossnet.tasks.sequence.decoding import each_step, marginals
 from lossnet.tasks.sequence.sentences import SequenceData
@@ -37,7 +43,7 @@ METRICS = ("role-f1", "perfect", "accuracy")
 #: Overrides of the recipes' defaults for roles, by method.
 ROLE_DEFAULTS: dict[str, dict[str, Any]] = {
     "seal-nce": {
-        **{"energy_weight": 0.5, "entropy_weight": 1.0, "samples": 8, "energy_steps": 1},
+        **{"energy_weight": 0.8, "entropy_weight": 1.2, "samples": 8, "energy_steps": 1},
         "energy_optimiser": {"lr": 5e-3},
     },
 }
@@ -58,7 +64,9 @@ class SemanticRoleLabeler(TaggingEstimator):
             the recipes'.
         energy_features: as in :class:`~lossnet.SequenceTagger`; None is ``"shared"`` where the
             method has a task-net whose features the loss-net can read, else ``"own"``.
-        energy_words: whether the loss-net's attention reads the words as well as the tags.
+        energy_tags: how the loss-net sees the tags of a predicate together: ``"pairs"`` learns
+            which roles go together, ``"attention"`` is paper 000's self-attention over tags,
+            ``"attention+words"`` also reads the words.
         metric: metric of early stopping and ``score``: ``"role-f1"``, F1 of arguments as
             CoNLL-2005's scorer counts them, ``"perfect"``, the share of predicates with all
             arguments right and no others, or ``"accuracy"`` of tokens.
@@ -83,7 +91,7 @@ class SemanticRoleLabeler(TaggingEstimator):
 
     method: str | Method = "seal-nce"
     energy_features: Literal["own", "copy", "shared"] | None = None
-    energy_words: bool = False
+    energy_tags: Literal["pairs", "attention", "attention+words"] = "pairs"
     metric: Literal["role-f1", "perfect", "accuracy"] = "role-f1"  # type: ignore[assignment]
 
     provides = TaggingEstimator.provides - REWARD | CONSTRAINT
@@ -105,7 +113,7 @@ class SemanticRoleLabeler(TaggingEstimator):
 
     def _check_own_settings(self, method: Method) -> None:
         super()._check_own_settings(method)
-        check_flag("energy_words", self.energy_words)
+        check_choice("energy_tags", self.energy_tags, TOGETHER)
 
     # Data ------------------------------------------------------------------------------------
 
@@ -138,19 +146,19 @@ class SemanticRoleLabeler(TaggingEstimator):
         return shape, Categorical(constraint=unique_core_roles(self.tags_))
 
     def _energy(self, features: nn.Module | None) -> Energy:
-        """The energy of single tags and attention over all of them; a chain for exact methods."""
+        """The energy of single tags and of all of them together; a chain for exact methods."""
         if self._exact:
             return super()._energy(features)
-        own = None
-        if self.energy_words and features is None:
+        own, words = None, self.energy_tags == "attention+words"
+        if words and features is None:
             own = self._features(self._filled_in(self.method_)["energy_dropout"])
             features = SharedFeatures(own.out_features)
-        words = features if self.energy_words else None
-        return with_attention(super()._energy(features), len(self.tags_), words=words, own=own)
+        together = tags_together(self.energy_tags, self.tags_, features if words else None)
+        return summed(super()._energy(features), together, own)
 
     def _local_energy(self, features: nn.Module) -> Energy:
-        # Next to attention a chain costs recall: the task-net's tags, which are independent, are
-        # drawn to one of its modes.
+        # A chain would cost recall: the task-net's tags, which are independent, are drawn to one of
+        # its modes.
         kind = super()._local_energy if self._exact else partial(TagEnergy, tags=len(self.tags_))
         return kind(features)
 

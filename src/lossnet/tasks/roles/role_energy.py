@@ -1,4 +1,4 @@
-"""The loss-net of roles: single tags, and self-attention over all tags of a predicate."""
+"""The loss-net of roles: single tags, and all tags of a predicate together."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 from torch import Tensor, nn
 
 from lossnet.constraints import UniqueSpans
-from lossnet.energies import Energy, TagAttention, TotalEnergy
+from lossnet.energies import Energy, TagAttention, TagPairs, TotalEnergy
 from lossnet.energies.energy import reads_of
 from lossnet.nets import WithFeatures
 from lossnet.spaces import sparse
 from lossnet.tasks.roles.metrics import is_core
 
+#: How the loss-net sees the tags together.
+TOGETHER = ("pairs", "attention", "attention+words")
 #: Of the attention: four times as wide it takes as long as a BiLSTM, and is no better.
 WIDTH, HEADS = 32, 2
 
@@ -67,22 +69,28 @@ class OwnTotalEnergy(TotalEnergy):
         return super().encode(WithFeatures(x, self.own(x)), mask)
 
 
-def with_attention(
-    energy: Energy, tags: int, *, words: nn.Module | None, own: nn.Module | None
-) -> TotalEnergy:
-    """The sum of an energy, which may be a sum itself, and :class:`TagAttention`.
+def tags_together(kind: str, tags: Sequence[str], words: nn.Module | None) -> Energy:
+    """The part of an energy that sees all tags of a predicate: one of :data:`TOGETHER`.
 
     Args:
-        energy: the other energy.
-        tags: number of tags.
-        words: features that the attention reads; None reads the tags alone.
-        own: a feature network of the loss-net's own that all of them read, if there is one.
+        kind: which one.
+        tags: names of the tags.
+        words: features for ``"attention+words"``.
+    """
+    if kind == "pairs":
+        return TagPairs(len(tags), chosen=[k for k, tag in enumerate(tags) if tag[:2] == "B-"])
+    return TagAttention(len(tags), width=WIDTH, heads=HEADS, words=words)
+
+
+def summed(energy: Energy, part: Energy, own: nn.Module | None) -> TotalEnergy:
+    """The sum of an energy, which may be a sum itself, and another.
+
+    ``own`` is a feature network of the loss-net's own that all of them read, if there is one.
     """
     parts, weights = [energy], [1.0]
     if isinstance(energy, TotalEnergy):
         parts, weights = list(energy.parts), energy.weights  # type: ignore[arg-type]
-    attention = TagAttention(tags, width=WIDTH, heads=HEADS, words=words)
-    parts, weights = [*parts, attention], [*weights, 1.0]
+    parts, weights = [*parts, part], [*weights, 1.0]
     return TotalEnergy(parts, weights) if own is None else OwnTotalEnergy(own, parts, weights)
 
 
