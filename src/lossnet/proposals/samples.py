@@ -40,7 +40,7 @@ class Samples(FromNet):
             noise = sampling_noise(context.uniform(self.k, logits), space.coupled)
             y = space.decode(space.relax(logits + noise))
         else:
-            y = space.sample(logits, self.k, context.generator)
+            y = space.sample(logits, self.k, context.generator, mask=context.batch.mask)
         return Candidates(y, *_log_q(context, logits, y))
 
 

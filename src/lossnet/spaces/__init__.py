@@ -1,5 +1,6 @@
 """What an output is: binary labels or classes, and sparse candidates of them."""
 
+from lossnet.spaces.sequences import Sequences
 from lossnet.spaces.space import (
     Binary,
     Categorical,
@@ -9,4 +10,12 @@ from lossnet.spaces.space import (
     sum_positions,
 )
 
-__all__ = ["Binary", "Categorical", "Space", "as_target", "mean_positions", "sum_positions"]
+__all__ = [
+    "Binary",
+    "Categorical",
+    "Sequences",
+    "Space",
+    "as_target",
+    "mean_positions",
+    "sum_positions",
+]

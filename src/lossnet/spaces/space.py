@@ -46,7 +46,14 @@ class Space(Protocol):
     def project(self, y: Tensor) -> Tensor:
         """The nearest relaxed output in Euclidean distance."""
 
-    def sample(self, logits: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
+    def sample(
+        self,
+        logits: Tensor,
+        k: int,
+        generator: torch.Generator | None = None,
+        *,
+        mask: Tensor | None = None,
+    ) -> Tensor:
         """``k`` independent discrete samples of each example, ``(K, B, *S)``."""
 
     def random(self, like: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
@@ -166,7 +173,14 @@ class Binary:
     def project(self, y: Tensor) -> Tensor:
         return y.clamp(0.0, 1.0)
 
-    def sample(self, logits: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
+    def sample(
+        self,
+        logits: Tensor,
+        k: int,
+        generator: torch.Generator | None = None,
+        *,
+        mask: Tensor | None = None,
+    ) -> Tensor:
         return sparse.bernoulli(logits, k, generator)
 
     def random(self, like: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
@@ -226,7 +240,14 @@ class Categorical:
         kept = (ordered * rank > level).sum(-1, keepdim=True)
         return (y - level.gather(-1, kept - 1) / kept).clamp_min(0.0)
 
-    def sample(self, logits: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
+    def sample(
+        self,
+        logits: Tensor,
+        k: int,
+        generator: torch.Generator | None = None,
+        *,
+        mask: Tensor | None = None,
+    ) -> Tensor:
         classes = logits.shape[-1]
         flat = torch.softmax(logits, -1).reshape(-1, classes)
         drawn = torch.multinomial(flat, k, replacement=True, generator=generator)

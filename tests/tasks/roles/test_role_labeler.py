@@ -16,6 +16,7 @@ from lossnet.errors import DataError, SettingError
 from lossnet.nets import TokenFeatures
 from lossnet.tasks.roles import RoleData, role_scores
 from lossnet.tasks.roles.role_energy import TagEnergy
+from lossnet.tasks.sequence.decoding import tag_rules
 from lossnet.testing import check_estimator_contract
 
 SMALL = {"hidden": 8, "word_width": 8, "chars": False, "random_state": 0}
@@ -221,3 +222,15 @@ def test_structured_tuning_lowers_violations() -> None:
     assert shares[1] < 0.2 * shares[0]
     with pytest.raises(SettingError, match="needs a constraint"):
         SequenceTagger("structured-tuning").fit([["a"]], [["O"]])
+
+
+def test_the_loss_net_learns_from_valid_samples() -> None:
+    found = labeler("seal-nce", epochs=1).fit(small_roles())
+    logits = torch.zeros(2, 9, len(found.tags_))
+    rules = tag_rules(found.tags_, "IOB2")
+    drawn = {}
+    for follow in (True, False):
+        y = found.set_params(follow_scheme=follow)._output()[1].sample(logits, 20)
+        tags = y.long().argmax(-1)
+        drawn[follow] = rules.follows[tags[..., :-1], tags[..., 1:]].all()
+    assert drawn == {True: True, False: False}

@@ -20,7 +20,7 @@ from lossnet.needs import CONSTRAINT, EXACT, REWARD
 from lossnet.nets import SharedFeatures
 from lossnet.proposals import GBI, Proposal
 from lossnet.recipes import defaults
-from lossnet.spaces import Categorical, Space
+from lossnet.spaces import Space
 from lossnet.tasks.method_checks import feature_net
 from lossnet.tasks.roles.metrics import GIVEN, role_scores
 from lossnet.tasks.roles.predicates import MARK, PREDICATE, RoleData
@@ -28,9 +28,9 @@ from lossnet.tasks.roles.role_decoding import chain_decoder, role_decoder
 from lossnet.tasks.roles.role_energy import (
     TOGETHER,
     TagEnergy,
+    role_space,
     summed,
     tags_together,
-    unique_core_roles,
 )
 from lossnet.tasks.roles.role_files import load_roles
 from lossnet.tasks.sequence.decoding import each_step, marginals
@@ -143,7 +143,7 @@ class SemanticRoleLabeler(TaggingEstimator):
 
     def _output(self) -> tuple[tuple[int, ...], Space]:
         shape, _ = super()._output()
-        return shape, Categorical(constraint=unique_core_roles(self.tags_))
+        return shape, role_space(self.tags_, valid=bool(self.follow_scheme))
 
     def _energy(self, features: nn.Module | None) -> Energy:
         """The energy of single tags and of all of them together; a chain for exact methods."""

@@ -1,18 +1,20 @@
-"""The loss-net of roles: single tags, and all tags of a predicate together."""
+"""The loss-net of roles (single tags, and all tags together), and what an output is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from lossnet.constraints import UniqueSpans
 from lossnet.energies import Energy, TagAttention, TagPairs, TotalEnergy
 from lossnet.energies.energy import reads_of
 from lossnet.nets import WithFeatures
-from lossnet.spaces import sparse
+from lossnet.spaces import Categorical, Sequences, sparse
 from lossnet.tasks.roles.metrics import is_core
+from lossnet.tasks.sequence.decoding import tag_rules
 
 #: How the loss-net sees the tags together.
 TOGETHER = ("pairs", "attention", "attention+words")
@@ -92,6 +94,15 @@ def summed(energy: Energy, part: Energy, own: nn.Module | None) -> TotalEnergy:
         parts, weights = list(energy.parts), energy.weights  # type: ignore[arg-type]
     parts, weights = [*parts, part], [*weights, 1.0]
     return TotalEnergy(parts, weights) if own is None else OwnTotalEnergy(own, parts, weights)
+
+
+def role_space(tags: Sequence[str], *, valid: bool) -> Categorical:
+    """What an output is: tags with unique core roles, whose samples are ``valid`` BIO."""
+    constraint = unique_core_roles(tags)
+    rules = tag_rules(tags, "IOB2") if valid else None
+    if rules is None:
+        return Categorical(constraint)
+    return Sequences(constraint, **{k: torch.tensor(v) for k, v in rules._asdict().items()})
 
 
 def unique_core_roles(tags: Sequence[str]) -> UniqueSpans | None:
