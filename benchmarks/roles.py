@@ -32,7 +32,7 @@ from lossnet.tasks.roles import RoleData, bootstrap, load_roles, role_scores
 
 DATA = Path(os.environ.get("LOSSNET_DATA", Path(__file__).parents[2] / "shared" / "data"))
 #: Sentences that the transformer learns from, and development sentences.
-SUBSET, DEVELOPMENT = 2000, 700
+SUBSET, DEVELOPMENT = 1000, 700
 REFINED = "seal-nce, refined"
 ROWS = {
     "cross-entropy": "cross-entropy",
@@ -51,7 +51,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "max_epochs": 8,
         "patience": 3,
     },
-    "minilm": {"encoder_training": "full", "batch_size": 32, "max_epochs": 5, "patience": 5},
+    "minilm": {
+        "encoder_training": "full",
+        "precision": "bfloat16",
+        "batch_size": 32,
+        "max_epochs": 5,
+        "patience": 5,
+    },
 }  # fmt: skip
 _READ: dict[str, RoleData] = {}
 

@@ -67,9 +67,14 @@ BUDGET: dict[str, dict[str, Any]] = {
 }
 #: The budget of fine-tuning: the same epochs of the same texts, cut to the same length.
 LORA: dict[str, Any] = {
-    "max_epochs": 3, "patience": 3, "max_length": 96, "encoder_training": "lora",
+    "max_epochs": 3,
+    "patience": 3,
+    "max_length": 64,
+    "batch_size": 32,
+    "precision": "bfloat16",
+    "encoder_training": "lora",
     "energy_features": "shared",
-}  # fmt: skip
+}
 _PARTS: dict[str, Parts[TextData]] = {}
 
 
