@@ -31,6 +31,12 @@ def mlc() -> Path:
 
 
 @pytest.fixture
+def shared_texts() -> Path:
+    """The folder of texts with many labels."""
+    return benchmark_sets("text")
+
+
+@pytest.fixture
 def shared_images() -> Path:
     """The folder of images."""
     return benchmark_sets("image")

@@ -10,7 +10,7 @@ import pytest
 
 from lossnet.errors import DataError, SettingError
 from lossnet.tasks.text import TextFormat, load_text_splits, load_texts
-from lossnet.tasks.text.reading import label_names
+from lossnet.tasks.text.reading import label_names, read_parts
 
 ROWS = [("Oil, and gas", ["oil", "gas"]), ('"Gold" 3\'', []), ("Gas\n falls", ["gas"])]
 JSONL = "".join(json.dumps({"id": 1, "text": t, "labels": ls}) + "\n" for t, ls in ROWS)
@@ -150,3 +150,17 @@ def test_columns_that_cannot_be(tmp_path: Path) -> None:
 def test_a_long_text(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f'text,labels\n"{"oil " * 250_000}",x\n"a\nb",x\n')
     assert [len(text) for text in load_texts(tmp_path / "a.csv").texts] == [1_000_000, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "labels"),
+    [
+        ("reuters21578", {"train": 7769, "test": 3019}, 90),
+        ("go_emotions", {"train": 43410, "validation": 5426, "test": 5427}, 28),
+        ("aapd_small", {"validation": 1000, "test": 1000}, 54),
+    ],
+)
+def test_benchmark_sets(shared_texts: Path, name: str, sizes: dict[str, int], labels: int) -> None:
+    read = read_parts(shared_texts / name, TextFormat())
+    assert {part: len(data) for part, data in read.items()} == sizes
+    assert len({label for data in read.values() for label in data.label_names}) == labels

@@ -54,7 +54,8 @@ class TextClassifier(MultiLabelClassifier):
             the Hugging Face hub; needs ``lossnet[text]``. None: TF-IDF features.
         encoder_training: ``"frozen"``, vectors of the texts are computed once and stored, and the
             nets are MLPs on them; ``"full"`` trains all its weights, ``"lora"`` adapters only.
-            With these two ``hidden`` has no effect: a text's vector goes straight to the labels.
+            With these two a text's vector goes straight to the labels: ``hidden``,
+            ``input_dropout`` and ``energy_dropout`` have no effect.
         max_length: most sub-words of a text; the rest, at its end, is cut off.
         pooling: a text's vector is the ``"mean"`` of its sub-words, or the first one, ``"cls"``.
         lora_rank: rank of the adapters.
