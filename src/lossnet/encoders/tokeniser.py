@@ -110,7 +110,11 @@ class Tokeniser:
         return self._built(json.dumps(facts))
 
     def _built(self, text: str) -> Any:
-        tokenizer = need("tokenizers", "an encoder").Tokenizer.from_str(text)
+        tokenizers = need("tokenizers", "an encoder")
+        try:
+            tokenizer = tokenizers.Tokenizer.from_str(text)
+        except Exception as error:  # it raises no other kind
+            raise DataError(f"the encoder's tokenizer is damaged: {error}") from error
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.limit)
         return tokenizer

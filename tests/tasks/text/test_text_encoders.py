@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +15,12 @@ import torch
 
 from lossnet import TextClassifier
 from lossnet.encoders import Pretrained
-from lossnet.errors import DataError, SettingError
+from lossnet.errors import DataError, LossnetError, SettingError
 from lossnet.tasks.text import TextData
 from lossnet.testing import check_estimator_contract, write_tiny_encoder
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from mutants import mutants
 
 TEXTS = ["the dog barks", "the cat sleeps", "ann saw the dog and the cat"] * 7
 LABELS = [["dog"], ["cat"], ["cat", "dog"]] * 7
@@ -129,6 +135,23 @@ def test_resuming_with_another_encoder(folder: Path, tmp_path: Path) -> None:
         classifier(encoder).fit(TEXTS, LABELS, checkpoint=file, resume_from_checkpoint=True)
 
 
+@pytest.mark.parametrize("training", ["frozen", "full"])
+def test_a_damaged_model_folder(folder: Path, tmp_path: Path, training: str) -> None:
+    model = classifier(folder, "cross-entropy", encoder_training=training, max_epochs=1)
+    model.fit(TEXTS, LABELS).save(tmp_path)
+    (file,) = tmp_path.glob("vocabulary-*.json")
+    config, refused = json.loads((tmp_path / "config.json").read_text()), 0
+    for mutant in mutants(file.read_bytes(), 60, seed=3):
+        file.write_bytes(mutant)
+        config["files"]["vocabulary.json"]["sha256"] = hashlib.sha256(mutant).hexdigest()
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        try:
+            TextClassifier.load(tmp_path).predict(TEXTS[:1])
+        except LossnetError:
+            refused += 1
+    assert refused > 20
+
+
 def test_bad_settings(folder: Path, tmp_path: Path) -> None:
     def refused(message: str, **params: Any) -> None:
         with pytest.raises(SettingError, match=message):
@@ -152,7 +175,7 @@ def test_bad_settings(folder: Path, tmp_path: Path) -> None:
 
 
 def test_without_transformers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "transformers", None)
+    monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(SettingError, match=r"lossnet\[text\]"):
         classifier(folder).fit(TEXTS, LABELS)
     TextClassifier("cross-entropy", max_epochs=1).fit(TEXTS, LABELS)

@@ -269,3 +269,5 @@ class TextClassifier(MultiLabelClassifier):
         self.truncated_ = None
         if kind is TextEncoder:
             self.truncated_ = Truncation(*own["truncated"])
+            if not self._trains_encoder:
+                self.coder_.net("frozen", 1)  # fails now where weights and config do not match

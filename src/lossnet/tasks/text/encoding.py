@@ -9,6 +9,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from lossnet.encoders import Coded, Pretrained, vectors_of
+from lossnet.encoders.encoder import Training
 from lossnet.files import check_form
 from lossnet.nets.base import Headed
 from lossnet.nets.mlp import Dropout
@@ -74,8 +75,8 @@ class TextEncoder:
         """What is cut off these texts."""
         return truncation(self.tokeniser.texts(texts), self.tokeniser.limit)
 
-    def net(self, training: Literal["full", "lora"], lora_rank: int) -> Any:
-        """The encoder as a module to train."""
+    def net(self, training: Training, lora_rank: int) -> Any:
+        """The encoder as a module."""
         return self.pretrained.net(pool=self.pooling, training=training, lora_rank=lora_rank)
 
     def pack(self, *, weights: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:
