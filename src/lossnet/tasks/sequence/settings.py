@@ -23,9 +23,9 @@ def check_tagging(model: TaggingEstimator, method: Method) -> None:
     """Raise on parameters of a tagger that cannot work, before any data is looked at."""
     for name in ("hidden", "word_width", "min_count"):
         check_int(name, getattr(model, name))
-    check_share("dropout", model.dropout)
-    if model.energy_dropout is not None:
-        check_share("energy_dropout", model.energy_dropout)
+    for name in ("dropout", "energy_dropout"):
+        if getattr(model, name) is not None:
+            check_share(name, getattr(model, name))
     if not isinstance(model.vectors, str | Path | WordVectors | None):
         kind = type(model.vectors).__name__
         raise SettingError(f"vectors is a {kind}; give a file, lossnet.data.WordVectors or None")

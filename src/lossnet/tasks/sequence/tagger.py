@@ -35,7 +35,8 @@ class SequenceTagger(TaggingEstimator):
             be set as ``method__name``. Methods whose cost is soft F1 use the share of wrong
             tokens here; :data:`TAGGING_DEFAULTS` lists the other differences.
         hidden: width of the LSTMs in each direction.
-        dropout: dropout of an LSTM's input and output.
+        dropout: dropout of an LSTM's input and output, or on top of an encoder; None is 0.5, and
+            0.1 where the encoder is trained.
         vectors: a file of pretrained word vectors (GloVe text, word2vec text or binary, npz), or
             :class:`~lossnet.data.WordVectors`; None learns them.
         fixed_vectors: do not train pretrained vectors. Vectors of other words are still trained;

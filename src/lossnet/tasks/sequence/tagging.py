@@ -48,7 +48,7 @@ class TaggingEstimator(StructuredEstimator):
 
     method: str | Method = "infnet-plus"
     hidden: int = 100
-    dropout: float = 0.5
+    dropout: float | None = None
     vectors: str | Path | WordVectors | None = None
     fixed_vectors: bool = False
     word_width: int = 50
@@ -79,8 +79,10 @@ class TaggingEstimator(StructuredEstimator):
         return str(self.metric)
 
     def _filled_in(self, method: Method) -> dict[str, Any]:
-        dropout = self.dropout if self.energy_dropout is None else self.energy_dropout
-        return {"energy_dropout": dropout}
+        trained = self.encoder is not None and self.encoder_training != "frozen"
+        dropout = (0.1 if trained else 0.5) if self.dropout is None else self.dropout
+        energy = dropout if self.energy_dropout is None else self.energy_dropout
+        return {"dropout": dropout, "energy_dropout": energy}
 
     def _check_own_settings(self, method: Method) -> None:
         check_tagging(self, method)
@@ -186,7 +188,8 @@ class TaggingEstimator(StructuredEstimator):
     def _make_net(self, name: str, features: Any = None) -> nn.Module:
         if name == "energy":
             return self._energy(features)
-        return Tagger(self._features(self.dropout), len(self.tags_))
+        dropout = self._filled_in(self.method_)["dropout"]
+        return Tagger(self._features(dropout), len(self.tags_))
 
     def _features(self, dropout: float) -> TokenFeatures | EncoderFeatures:
         return features(self, dropout)
