@@ -18,8 +18,10 @@ import costs
 import images
 import ising
 import multilabel
+import roles
 import sequence
 import tagging_speed
+import text
 
 from lossnet.reports import find, summarise
 
@@ -41,11 +43,11 @@ def summary() -> str:
         "| data | cross-entropy, tuned | seal-nce, tuned | cross-entropy, 0.5 | seal-nce, 0.5 |",
         "|---|---|---|---|---|",
     ]
-    for name in multilabel.ALL_SETS:
+    for name in (*multilabel.ALL_SETS, *text.BUDGET):
         cells = []
         for metric in ("example-f1", "example-f1 at 0.5"):
             for method in ("cross-entropy", "seal-nce"):
-                runs = find(ROOT / "results", data=name, method=method, tags="final")
+                runs = find(ROOT / "results", data=name, method=method, tags=["final", "text"])
                 cells.append(summarise([run.metrics[metric] for run in runs]) if runs else "-")
         if set(cells) != {"-"}:
             lines.append(f"| {name} | {' | '.join(cells)} |")
@@ -70,6 +72,14 @@ TAGS_AND_PIXELS: tuple[tuple[str, str, str, str, tuple[str, ...]], ...] = (
         "cross-entropy",
         ("infnet-plus + GE(c)",),
     ),
+    ("semantic roles, F1", "roles-bilstm", "test f1", "cross-entropy", ("seal-nce",)),
+    (
+        "semantic roles, predicates with a core role twice",
+        "roles-bilstm",
+        "test violations",
+        "cross-entropy",
+        ("seal-nce",),
+    ),
     (
         "Twitter parts of speech, accuracy",
         "twitter_pos",
@@ -85,22 +95,22 @@ def tags_and_pixels() -> str:
     lines = ["| data | cross-entropy | learned loss |", "|---|---|---|"]
 
     def cell(name: str, method: str, metric: str, **labelled: int) -> str:
-        runs = find(ROOT / "results", data=name, method=method, tags="final")
+        runs = find(ROOT / "results", data=name, method=method, tags=["final", "roles"])
         chosen = [run for run in runs if labelled.items() <= run.configuration.items()]
         return summarise([run.metrics[metric] for run in chosen]) if chosen else "-"
 
-    for text, name, metric, baseline, methods in TAGS_AND_PIXELS:
+    for words, name, metric, baseline, methods in TAGS_AND_PIXELS:
         learned = ", ".join(
             f"`{method.split(',')[0]}` {cell(name, method, metric)}" for method in methods
         )
-        lines.append(f"| {text} | {cell(name, baseline, metric)} | {learned} |")
+        lines.append(f"| {words} | {cell(name, baseline, metric)} | {learned} |")
     for count in citations.LABELLED:
         found = [
             cell(citations.NAME, method, "test accuracy", labelled=count)
             for method in ("cross-entropy", "seal-reward")
         ]
-        text = f"citation fields, {count} labelled, accuracy"
-        lines.append(f"| {text} | {found[0]} | `seal-reward` {found[1]} |")
+        words = f"citation fields, {count} labelled, accuracy"
+        lines.append(f"| {words} | {found[0]} | `seal-reward` {found[1]} |")
     return "\n".join(lines)
 
 
@@ -162,6 +172,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "costs": costs.table,
     "refinement": refinement,
     "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
+    "text": lambda: printed(text.table, data=list(text.BUDGET)),
+    "roles": lambda: printed(roles.table),
     "sequence": lambda: printed(sequence.table, data=list(sequence.TASKS)),
     "truncation": lambda: printed(sequence.print_truncation),
     "citations": lambda: printed(citations.table),
