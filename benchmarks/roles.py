@@ -48,8 +48,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "dropout": 0.3,
         "chars": False,
         "batch_size": 64,
-        "max_epochs": 8,
-        "patience": 3,
+        "max_epochs": 5,
+        "patience": 5,
     },
     "minilm": {
         "encoder_training": "full",

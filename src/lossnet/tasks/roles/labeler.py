@@ -105,7 +105,11 @@ class SemanticRoleLabeler(TaggingEstimator):
     def _task_defaults(self) -> dict[str, Any]:
         name = str(self.method)
         cost = {"cost": "token-error"} if defaults(name).get("cost") == "f1" else {}
-        return {**cost, **ROLE_DEFAULTS.get(name, {})}
+        # Rates found for the BiLSTM; on an encoder the recipes' own serve the tag layer.
+        optimiser = "energy_optimiser" if name in ("crf", "ssvm") else "task_optimiser"
+        faster = self.encoder is None and optimiser in defaults(name)
+        rate = {optimiser: {"lr": 5e-3}} if faster else {}
+        return {**cost, **rate, **ROLE_DEFAULTS.get(name, {})}
 
     def _filled_in(self, method: Method) -> dict[str, Any]:
         chosen = self.energy_features or ("shared" if feature_net(method) else "own")
