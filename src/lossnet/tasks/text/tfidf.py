@@ -15,7 +15,7 @@ from lossnet.tasks.model_folder import VOCABULARY
 from lossnet.tasks.standardiser import vector
 
 #: Length of a row: with rows of length 1 the nets start out all but blind to their input.
-LENGTH = 5.0
+LENGTH = 20.0
 #: What :meth:`Tfidf.facts` gives.
 _FORM = {"terms": [str], "longest": int}
 
