@@ -2,23 +2,26 @@
 
     OMP_NUM_THREADS=1 python benchmarks/encoder_cost.py
 
-Steps on Reuters texts cut to 64 sub-words, batch 16, all weights trained or LoRA: cross-entropy, and
-seal-nce with one energy step, its loss-net on the task-net's features or with an encoder of its own.
-Steps are interleaved and their processor time is compared, the quickest of each; peak memory is that
-of a process which takes two steps. Then vectors of a frozen encoder, computed and read from the
-cache. The encoder is ``--encoder FOLDER``, by default that of benchmarks/text.py. ``--results
+Steps on Reuters texts cut to 64 sub-words, batch 16, all weights trained or LoRA: cross-entropy,
+and seal-nce with one energy step, its loss-net on the task-net's features or with an encoder of its
+own. Steps are interleaved and their processor time is compared, the quickest of each. Cross-entropy
+stands there twice: how far its second ratio is from 1 is the noise of the others. Peak memory is
+that of a process which takes two steps. Then vectors of a frozen encoder, computed and read from
+the cache. The encoder is ``--encoder FOLDER``, by default that of benchmarks/text.py. ``--results
 FOLDER`` records the numbers.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
+import math
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +42,8 @@ from lossnet.training import Trainer
 BATCH, SUBWORDS = 16, 64
 #: The net whose features the loss-net reads, and the most a step may cost of cross-entropy's.
 VARIANTS: dict[str, tuple[str, str | None, float]] = {
-    "cross-entropy": ("cross-entropy", None, 1.0),
+    "cross-entropy": ("cross-entropy", None, math.inf),
+    "cross-entropy again": ("cross-entropy", None, math.inf),
     "seal-nce, shared": ("seal-nce", "task", 1.35),
     "seal-nce, own": ("seal-nce", None, 2.8),
 }
@@ -91,11 +95,16 @@ def peak_memory(folder: str, training: str, variant: str) -> float:
 
 
 def print_peak(folder: str, training: str, variant: str) -> None:
-    """Take two steps and print this process's peak memory."""
+    """Take two steps and print this process's peak memory.
+
+    Not ``ru_maxrss``: a process starts with that of the one that started it.
+    """
     step = step_of(folder, training, variant)
     for _ in range(2):
         step()
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    print(int(found[1]) / 1024)
 
 
 def frozen(folder: str, count: int) -> dict[str, float]:
@@ -113,13 +122,13 @@ def frozen(folder: str, count: int) -> dict[str, float]:
 def report(seconds: dict[str, float], memory: dict[str, float]) -> bool:
     """Print a row for each step; whether all are within their limits."""
     within = True
-    print(f"{'':24s} {'seconds':>8s} {'ratio':>7s} {'limit':>7s} {'peak MB':>8s}")
+    print(f"{'':26s} {'seconds':>8s} {'ratio':>7s} {'limit':>7s} {'peak MB':>8s}")
     for training in TRAININGS:
         for variant, (*_, limit) in VARIANTS.items():
             name = f"{training}: {variant}"
             ratio = seconds[name] / seconds[f"{training}: cross-entropy"]
             row = f"{seconds[name]:8.3f} {ratio:6.2f}x {limit:6.2f}x {memory[name]:8.0f}"
-            print(f"{name:24s} {row}  {'ok' if ratio <= limit else 'TOO SLOW'}")
+            print(f"{name:26s} {row}  {'ok' if ratio <= limit else 'TOO SLOW'}")
             within &= ratio <= limit
     return within
 
