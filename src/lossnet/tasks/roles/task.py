@@ -7,10 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lossnet.checks import check_int
 from lossnet.plain_text import counted
 from lossnet.tasks.options import picture
-from lossnet.tasks.roles.metrics import bootstrap, role_scores
 from lossnet.tasks.sequence.span_metrics import SHARES
 from lossnet.tasks.sequence.task import ALL, TYPE, SequenceTask
 from lossnet.tasks.task import Judged, Known, Measured, Task, emit
@@ -104,10 +102,13 @@ class RolesTask(SequenceTask):
     # Metrics ---------------------------------------------------------------------------------
 
     def check_evaluation(self, models: Mapping[str, Any], args: argparse.Namespace) -> None:
+        from lossnet.checks import check_int
+
         if args.bootstrap is not None:
             check_int("--bootstrap", args.bootstrap)
 
     def measure(self, model: Any, data: Any, args: argparse.Namespace | None = None) -> Measured:
+        from lossnet.tasks.roles.metrics import bootstrap, role_scores
         from lossnet.tasks.roles.role_outputs import predicted
 
         tags = predicted(model, data)
