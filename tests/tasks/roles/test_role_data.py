@@ -54,6 +54,8 @@ def test_wrong_predicates(predicates: object, message: str) -> None:
         ([["B-ARG0", "B-V"], ["O", "O"]], "row 1 .* no token has B-V"),
         ([["B-V", "O"], ["B-V", "O"]], "row 0 .* the predicate, token 1, has the tag 'O'"),
         ([["B-V", "E-V"], ["B-V", "O"]], "row 0 .* has the tag 'E-V'"),
+        ([["I-ARG0", "B-V"], ["B-V", "O"]], "row 0 .* token 0 .* 'I-ARG0' outside .* 'B-ARG0'"),
+        ([["B-ARG0", "B-V"], ["B-V", "I-ARG0"]], "row 1 .* token 1 .* 'I-ARG0' outside a span"),
         ([["B-V"], ["B-V", "O"]], "2 tokens and 1 in tags"),
     ],
 )

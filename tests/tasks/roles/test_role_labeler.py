@@ -65,6 +65,20 @@ def test_roles_are_valid_and_v_is_the_predicate() -> None:
         assert "V" not in {span.type for span in row}
 
 
+@pytest.mark.parametrize("method", ["cross-entropy", "crf"])
+def test_a_token_may_have_no_role_even_if_all_had_one_in_training(method: str) -> None:
+    found = labeler(method).fit([["go"]] * 4, [0] * 4, [["B-V"]] * 4)
+    assert found.tags_ == ["B-V", "O"]
+    assert found.predict([["the", "dog", "barks"]], [2]) == [["O", "O", "B-V"]]
+
+
+def test_roles_absent_from_training_are_none_to_a_validation_loss() -> None:
+    found = labeler(epochs=1).fit(small_roles())
+    new = RoleData.of([["dogs", "bark"]], [1], [["B-NEW", "B-V"]])
+    target = found._source(new).batch(slice(0, 1)).target
+    assert [found.tags_[k] for k in target[0].argmax(-1)] == ["O", "B-V"]
+
+
 def test_another_predicate_gets_other_roles() -> None:
     words = ["Ann", "sees", "Bob", "and", "Eve", "likes", "Rome"]
     tags = [

@@ -23,7 +23,7 @@ from lossnet.recipes import defaults
 from lossnet.spaces import Space
 from lossnet.tasks.method_checks import feature_net
 from lossnet.tasks.roles.metrics import GIVEN, role_scores
-from lossnet.tasks.roles.predicates import MARK, PREDICATE, RoleData
+from lossnet.tasks.roles.predicates import MARK, NO_ROLE, PREDICATE, RoleData
 from lossnet.tasks.roles.role_decoding import chain_decoder, role_decoder
 from lossnet.tasks.roles.role_energy import (
     TOGETHER,
@@ -79,7 +79,7 @@ class SemanticRoleLabeler(TaggingEstimator):
     Attributes:
         method_: the assembled :class:`~lossnet.Method`.
         nets_: the trained nets by name.
-        tags_: names of the tags, sorted.
+        tags_: names of the tags, sorted; ``O`` is always among them.
         coder_: the tables that turn words into numbers.
         history_: a dict per epoch.
 
@@ -131,6 +131,11 @@ class SemanticRoleLabeler(TaggingEstimator):
             kind = type(sentences).__name__
             raise DataError(f"predicates or tags are given with a {kind}, which holds its own")
         return sentences if isinstance(sentences, RoleData) else load_roles(sentences)
+
+    def _learn_classes(self, data: SequenceData, reward: Any) -> None:
+        super()._learn_classes(data, reward)
+        # A token may have no role, even if every token of the training data has one.
+        self.tags_ = sorted({*self.tags_, NO_ROLE})
 
     def _unseen(self, sentences: Any, predicates: Any = None) -> RoleData:
         check_is_fitted(self, "nets_")

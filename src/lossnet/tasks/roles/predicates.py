@@ -16,7 +16,7 @@ from lossnet.tasks.sequence.tags import parse_tags
 
 #: The column of :class:`RoleData` that marks the predicate, and its two values.
 PREDICATE, MARK, NO_MARK = "predicate", "V", "-"
-VERB = "B-V"
+VERB, NO_ROLE = "B-V", "O"
 #: Tags that a predicate may have. Gold's V seldom begins elsewhere: (V* ... *) or (V*) - (C-V*).
 _OF_PREDICATE = {VERB, "I-V", "B-C-V", "I-C-V"}
 
@@ -138,6 +138,10 @@ def wrong_tags(tags: Sequence[str], predicate: int) -> tuple[str, int] | None:
             parse_tags(tags, "IOB2")
         except DataError as error:
             return str(error), 0
+    for t, (before, tag) in enumerate(zip((NO_ROLE, *tags), tags, strict=False)):
+        if tag[0] == "I" and before[1:] != tag[1:]:
+            found = f"token {t} (counted from 0) has the tag {tag!r} outside a span"
+            return f"{found}; the span must begin with 'B{tag[1:]}'", t
     verbs = [t for t, tag in enumerate(tags) if tag == VERB]
     if len(verbs) != 1:
         count = f"{len(verbs)} tokens have B-V" if verbs else "no token has B-V"

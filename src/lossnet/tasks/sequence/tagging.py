@@ -139,8 +139,9 @@ class TaggingEstimator(StructuredEstimator):
         targets = None
         if data.tags is not None:
             number = {tag: i for i, tag in enumerate(self.tags_)}
-            # A tag absent from training can never be right; it stands for none.
-            targets = [np.array([number.get(t, 0) for t in tags]) for tags in data.tags]
+            # A tag absent from training can never be right; it stands for no span, or for any tag.
+            other = number.get("O", 0)
+            targets = [np.array([number.get(t, other) for t in tags]) for tags in data.tags]
 
         def judge(rows: Sequence[int], mask: Tensor) -> Rewarded:
             assert reward is not None
