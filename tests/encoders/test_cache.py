@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -117,6 +119,28 @@ def test_a_damaged_chunk_is_computed_again(tiny, tmp_path, damage, encoded) -> N
     encoded.clear()
     vectors_of(tiny, TEXTS, cache=tmp_path)
     assert encoded == []
+
+
+@pytest.mark.parametrize("method", ["open", "unlink"])
+def test_a_chunk_that_cannot_be_read_or_removed_is_left_alone(
+    tiny, tmp_path, monkeypatch, encoded, method
+) -> None:
+    own = vectors_of(tiny, TEXTS, cache=tmp_path)
+    chunks = sorted(tmp_path.glob("*/*.safetensors"))
+
+    def refuse(*_, **__):
+        raise PermissionError
+
+    if method == "open":
+        monkeypatch.setattr(cache, "safe_open", refuse)
+    else:
+        chunks[1].write_bytes(b"")
+        monkeypatch.setattr(Path, "unlink", refuse)
+    monkeypatch.setattr(cache.VectorStore, "write", lambda *_: None)
+    encoded.clear()
+    np.testing.assert_allclose(vectors_of(tiny, TEXTS, cache=tmp_path), own, atol=1e-6)
+    assert sum(encoded) == (6 if method == "open" else 2)
+    assert sorted(tmp_path.glob("*/*.safetensors")) == chunks
 
 
 def test_the_default_folder(tiny, tmp_path, monkeypatch) -> None:

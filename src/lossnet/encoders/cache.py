@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -140,13 +141,17 @@ class VectorStore:
         self.folder /= hashlib.sha256(facts.encode()).hexdigest()[:32]
 
     def read(self, wanted: set[bytes]) -> dict[bytes, np.ndarray]:
-        """The stored vectors among those wanted; damaged chunks are removed."""
+        """The stored vectors among those wanted; damaged chunks are removed where possible.
+
+        A chunk that cannot be read, though it may be sound, is left alone.
+        """
         found: dict[bytes, np.ndarray] = {}
         for path in sorted(self.folder.glob("*.safetensors")) if wanted else ():
-            try:
-                found |= _read_chunk(path, wanted - found.keys())
-            except (SafetensorError, OSError, KeyError, ValueError, TypeError):
-                path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                try:
+                    found |= _read_chunk(path, wanted - found.keys())
+                except (SafetensorError, KeyError, ValueError, TypeError):
+                    path.unlink()
         return found
 
     def write(self, vectors: Mapping[bytes, np.ndarray]) -> None:
