@@ -104,6 +104,19 @@ def test_it_learns_that_a_tag_occurs_once() -> None:
     assert ((energy(h, y) < 0) == once.bool()).all()
 
 
+def test_sums_keep_their_digits_in_bfloat16() -> None:
+    torch.manual_seed(0)
+    energy = TagAttention(5, width=8, heads=2)
+    nn.init.constant_(energy.output.bias, 5.0)
+    y = Categorical().sample(torch.zeros(2, 40, 5), 8)
+    with torch.no_grad():
+        exact = energy(energy.encode(torch.zeros(2, 40, 1)), y)
+        with torch.autocast("cpu", torch.bfloat16):
+            found = energy(energy.encode(torch.zeros(2, 40, 1)), y)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, exact, rtol=0.0, atol=0.2)
+
+
 def test_widths_that_do_not_divide_are_refused() -> None:
     with pytest.raises(SettingError, match="a multiple of twice the heads, got 10 and 4 heads"):
         TagAttention(3, width=10, heads=4)

@@ -69,7 +69,9 @@ class TagAttention(Energy):
             scores = scores.masked_fill(~mask[:, None, None], torch.finfo(scores.dtype).min)
         attended = (scores.softmax(-1) @ v).transpose(2, 3).flatten(-2)
         highest: Tensor = self.output(z + attended).amax(-1)
-        return (highest if mask is None else highest.masked_fill(~mask, 0.0)).sum(-1)
+        highest = highest if mask is None else highest.masked_fill(~mask, 0.0)
+        # In bfloat16 a sum of some 200 is off by up to 0.5, as much as candidates differ.
+        return highest.sum(-1, dtype=torch.promote_types(highest.dtype, torch.float32))
 
     def output_like(self, h: dict[str, Tensor]) -> Tensor:
         return h["like"]
