@@ -48,6 +48,13 @@ def tagger(folder, method: str = "cross-entropy", **settings) -> SequenceTagger:
     return SequenceTagger(method, encoder=str(folder), **{**small, "max_epochs": 2, **settings})
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_folder_given_as_a_path_is_stored_by_its_name(folder, tmp_path) -> None:
+    model = tagger(folder, max_epochs=1).set_params(encoder=folder).fit(TRAIN)
+    again = SequenceTagger.load(model.save(tmp_path / "model"))
+    assert again.encoder == str(folder)
+
+
 @pytest.mark.parametrize("training", TRAININGS)
 @pytest.mark.parametrize("method", ["cross-entropy", "crf", "seal-nce", "infnet-plus"])
 def test_fit_predict_save_and_load(folder, method, training, tmp_path) -> None:

@@ -82,7 +82,9 @@ class TaggingEstimator(StructuredEstimator):
         trained = self.encoder is not None and self.encoder_training != "frozen"
         dropout = (0.1 if trained else 0.5) if self.dropout is None else self.dropout
         energy = dropout if self.energy_dropout is None else self.energy_dropout
-        return {"dropout": dropout, "energy_dropout": energy}
+        places = {"encoder": self.encoder, "vectors": self.vectors}
+        named = {key: str(place) for key, place in places.items() if isinstance(place, Path)}
+        return {"dropout": dropout, "energy_dropout": energy, **named}
 
     def _check_own_settings(self, method: Method) -> None:
         check_tagging(self, method)
