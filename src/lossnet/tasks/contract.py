@@ -56,10 +56,11 @@ class TaskEstimator(Fitted):
 
     #: What a method may need of this task: see :mod:`lossnet.needs`.
     provides: ClassVar[frozenset[str]] = TARGET | UNLABELLED
-    #: What errors call the truth, in the plural.
+    #: What errors call what comes with the truth, and the truth, in the plural.
+    inputs_noun: ClassVar[str] = "a pair of inputs"
     labels_noun: ClassVar[str] = "labels"
-    #: How many arguments :meth:`_data` takes at most.
-    most_inputs: ClassVar[int] = 2
+    #: How many arguments :meth:`_data` takes with the truth, at least and at most.
+    inputs_taken: ClassVar[tuple[int, int]] = (2, 2)
 
     method: str | Method = "seal-nce"
     _: KW_ONLY

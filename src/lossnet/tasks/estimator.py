@@ -125,15 +125,15 @@ class StructuredEstimator(TaskEstimator):
         return data.subset(rest), data.subset(held) if len(held) else None
 
     def _validation(self, given: Any) -> Any:
-        """``validation_data`` as the task's data: a pair of inputs and truth, or such data."""
-        pair = isinstance(given, tuple | list)
+        """``validation_data`` as the task's data: inputs and truth, or such data."""
+        several, (least, most) = isinstance(given, tuple | list), self.inputs_taken
         single = hasattr(given, "labelled") or isinstance(given, str | Path)
-        if (pair and not 2 <= len(given) <= self.most_inputs) or not (pair or single):
-            got = type(given).__name__ + (f" of length {len(given)}" if pair else "")
-            rule = f"a pair of inputs and their {self.labels_noun}, or a data set"
+        if (several and not least <= len(given) <= most) or not (several or single):
+            got = type(given).__name__ + (f" of length {len(given)}" if several else "")
+            rule = f"{self.inputs_noun} and their {self.labels_noun}, or a data set"
             raise DataError(f"validation_data must be {rule}, got a {got}")
         try:
-            data = self._labelled(tuple(given) if pair else (given,), "validation_data")
+            data = self._labelled(tuple(given) if several else (given,), "validation_data")
             return self._check_fits(data)
         except DataError as error:
             prefix = "" if "validation_data" in str(error) else "validation_data: "

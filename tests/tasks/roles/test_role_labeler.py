@@ -79,6 +79,15 @@ def test_roles_absent_from_training_are_none_to_a_validation_loss() -> None:
     assert [found.tags_[k] for k in target[0].argmax(-1)] == ["O", "B-V"]
 
 
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_validation_data_is_a_triple(length: int) -> None:
+    data = small_roles()
+    wrong = (data.tokens, data.tags, data.predicates, data.tags)[:length]
+    rule = f"a triple of sentences, predicates and their tags, .* of length {length}"
+    with pytest.raises(DataError, match=rule):
+        labeler().fit(data, validation_data=wrong)
+
+
 def test_another_predicate_gets_other_roles() -> None:
     words = ["Ann", "sees", "Bob", "and", "Eve", "likes", "Rome"]
     tags = [

@@ -73,6 +73,8 @@ class SemanticRoleLabeler(TaggingEstimator):
         validation_fraction: share of the predicates held out for validation if ``fit`` gets no
             validation data; the predicates of a sentence stay together.
         batch_size: predicates per batch.
+        accumulate: pieces in which a batch is processed, to save memory.
+        precision: ``"bfloat16"`` runs the nets in mixed precision.
 
     All other parameters are those of :class:`~lossnet.SequenceTagger`.
 
@@ -95,6 +97,8 @@ class SemanticRoleLabeler(TaggingEstimator):
     metric: Literal["role-f1", "perfect", "accuracy"] = "role-f1"  # type: ignore[assignment]
 
     provides = TaggingEstimator.provides - REWARD | CONSTRAINT
+    inputs_noun = "a triple of sentences, predicates"
+    inputs_taken = (3, 3)
 
     # Settings --------------------------------------------------------------------------------
 

@@ -70,7 +70,7 @@ class TaggingEstimator(StructuredEstimator):
 
     provides = StructuredEstimator.provides | REWARD | EXACT
     labels_noun = "tags"
-    most_inputs = 3
+    inputs_taken = (2, 3)
 
     # Settings --------------------------------------------------------------------------------
 

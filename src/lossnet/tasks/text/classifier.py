@@ -68,6 +68,8 @@ class TextClassifier(MultiLabelClassifier):
             on top of one that is trained.
         energy_features: None is ``"shared"`` where the encoder is trained and the method has a
             task-net to share with, else ``"own"``.
+        accumulate: pieces in which a batch is processed, to train an encoder in less memory.
+        precision: ``"bfloat16"`` runs the nets, and an encoder that is trained, in mixed precision.
 
     Attributes:
         classes_, label_names_: names of the labels, sorted, or in the order of the columns of the
