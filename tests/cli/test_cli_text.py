@@ -13,6 +13,7 @@ from cli_helpers import Result, one_line
 
 from lossnet.cli import main
 from lossnet.tasks.registry import tasks
+from lossnet.tasks.text import load_text_splits
 from lossnet.testing import write_tiny_encoder
 
 Run = Callable[..., Result]
@@ -147,6 +148,23 @@ def test_labels_that_training_never_saw(lossnet: Run, folder: Path, tmp_path: Pa
     told = lossnet("train", news, "--validation", strange, "--test", strange, *out).out
     assert "note: validation: training never saw the label 'tin'" in told
     assert "note: test: training never saw" in told
+
+
+def test_parts_of_a_folder_with_other_labels(lossnet: Run, tmp_path: Path) -> None:
+    train = write_news(tmp_path / "news" / "train.jsonl", 30)
+    train.write_text(train.read_text() + '{"text": "brass", "labels": ["brass"]}\n')
+    write_news(tmp_path / "news" / "dev.jsonl", 9)
+    write_news(tmp_path / "news" / "test.jsonl", 3, text="crude oil rises", labels=["aaa", "oil"])
+    parts = load_text_splits(tmp_path / "news")
+    assert parts.validation is not None
+    assert parts.test is not None
+    assert parts.validation.label_names == ["brass", "gold", "oil"]
+    assert parts.test.label_names == ["brass", "gold", "oil", "aaa"]
+    result = lossnet("train", tmp_path / "news", *QUICK, "--out", tmp_path / "m")
+    assert result.code == 0, result.err
+    found = json.loads((tmp_path / "m" / "metrics.json").read_text())
+    assert found["validation"]["at 0.5"]["example-f1"] == 1.0
+    assert found["test"]["at 0.5"]["example-f1"] == pytest.approx(2 / 3)
 
 
 def test_compare(lossnet: Run, folder: Path, tmp_path: Path) -> None:

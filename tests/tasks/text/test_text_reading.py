@@ -70,7 +70,8 @@ def test_numbers_of_labels(tmp_path: Path) -> None:
     assert splits.train.texts == ['"Oil', 'Gas"', "none"]
     assert splits.train.label_names == ["gas", "oil", "tin"]
     assert splits.validation is not None
-    assert splits.validation.label_names == ["oil"]
+    assert splits.validation.label_names == ["gas", "oil", "tin"]
+    assert splits.validation.Y.tolist() == [[0, 1, 0]]
     assert splits.train.notes == []
     (tmp_path / "labels.txt").unlink()
     for names in ('["gas", "tin", "oil"]', '{"oil": 2, "gas": 0, "tin": 1}'):

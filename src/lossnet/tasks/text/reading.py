@@ -50,7 +50,8 @@ def load_text_splits(
     """Read a data set's training, validation and test parts.
 
     A folder: as its files' names say (``a_training.jsonl``, ``dev.tsv``). A single file is divided
-    at random, 60/20/20.
+    at random, 60/20/20. Every part has the training part's labels first, in their order; labels
+    that training never saw follow.
 
     Args:
         source: as in :func:`load_texts`.
@@ -94,9 +95,10 @@ def read_parts(
         found = read_folder(path, folder_files(path, KINDS, NAMES), read, undivided, beside=NAMES)
     else:
         found = {"": read([path])[0]}
-    if known is None:
+    if known is None and "train" not in found:
         return found
-    return {part: data.in_columns(known["labels"]) for part, data in found.items()}
+    names = known["labels"] if known else found["train"].label_names
+    return {part: data.in_columns(names) for part, data in found.items()}
 
 
 def _read(path: Path, form: TextFormat, name: str, wanted: Wanted) -> TextData:
