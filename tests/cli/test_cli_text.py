@@ -134,6 +134,9 @@ def test_columns_of_tables(lossnet: Run, tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("body,topics\ncrude oil,oil\n")
     columns = ["--text-column", "body", "--label-column", "topics"]
     assert lossnet("evaluate", model, tmp_path / "b.csv", *columns).code == 0
+    columns = ["--text-column", "body", "--label-column", "topic", "--task", "text"]
+    message = one_line(lossnet("describe", tmp_path / "b.csv", *columns))
+    assert "no column named 'topic': its columns are 'body', 'topics'" in message
     message = one_line(lossnet("describe", "ising", "--text-column", "body"))
     assert "--text-column is an option for the task text" in message
 

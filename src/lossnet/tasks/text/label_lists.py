@@ -38,7 +38,9 @@ def read_labels(
     if kinds == {False}:
         return _matrix(rows, where), None
     if len(kinds) == 2:
-        raise DataError(f"{where}: labels are strings in one place and numbers in another")
+        k, row = next((k, r) for k, r in enumerate(rows) if not all(isinstance(v, str) for v in r))
+        what = f"the labels of row {k} (counted from 0) are {reprlib.repr(row)}"
+        raise DataError(f"{where}: {what}, those of others are strings; expected strings alone")
     found = sorted({value for row in rows for value in row}) if names is None else list(names)
     place = {name: k for k, name in enumerate(found)}
     if strange := sorted({value for row in rows for value in row if value not in place}):

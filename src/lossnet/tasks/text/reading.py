@@ -85,7 +85,8 @@ def read_parts(
 
     def wanted(path: Path) -> Wanted:
         # The test part of a folder often holds what is to be predicted.
-        needed = labelled and part_of_file(path) != "test"
+        named = known is None and form.label_column is not None
+        needed = (labelled or named) and part_of_file(path) != "test"
         return "needed" if needed else "none" if known and not labelled else "optional"
 
     path = Path(source).expanduser()

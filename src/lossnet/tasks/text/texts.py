@@ -117,6 +117,9 @@ def checked_texts(texts: Any, name: str) -> list[str]:
     """The texts as a list of strings; anything else is an error that names the row."""
     if isinstance(texts, str | bytes | Mapping) or not isinstance(texts, Iterable):
         raise DataError(f"{name}: expected a list of strings, got {reprlib.repr(texts)}")
+    if hasattr(texts, "columns"):
+        what = f"a {type(texts).__name__}; pass its column of texts, as in frame['text']"
+        raise DataError(f"{name}: expected a list of strings, got {what}")
     found = list(texts)
     if not found:
         raise DataError(f"{name} holds no texts; give at least one")
