@@ -66,6 +66,11 @@ def test_gradients_and_padding() -> None:
     assert ROLES(y, mask)[:, 2].tolist() == [0.0, 0.0]
 
 
+def test_without_groups_nothing_is_violated() -> None:
+    mask = torch.ones(3, 4).bool()
+    assert UniqueSpans(())(relaxed(), mask).tolist() == [[0.0] * 3] * 2
+
+
 def test_the_term_is_the_constraint_of_the_net_s_output() -> None:
     logits = relaxed()[0].log()
     context = Context({}, Batch(torch.zeros(3)), SPACE, given={"task": logits})

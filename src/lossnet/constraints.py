@@ -39,7 +39,8 @@ class UniqueSpans(Constraint):
     relax the rule "B-X at s implies no other B-X" with t-norms instead.
 
     Args:
-        groups: for each role the numbers of the tags that begin one of its spans.
+        groups: for each role the numbers of the tags that begin one of its spans; without any,
+            nothing is violated.
 
     >>> y = torch.eye(3)[[0, 2, 0, 1]].expand(1, 1, 4, 3)  # B-A, O, B-A, I-A
     >>> UniqueSpans([[0]])(y)
@@ -56,7 +57,8 @@ class UniqueSpans(Constraint):
 
     def __call__(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
         y = sparse.dense(y, y.dtype if y.is_floating_point() else torch.get_default_dtype())
-        begins = torch.stack([y[..., list(group)].sum(-1) for group in self.groups])
+        none = y.new_zeros((0, *y.shape[:-1]))
+        begins = torch.cat([none, *(y[..., list(group)].sum(-1)[None] for group in self.groups)])
         if mask is not None:
             begins = begins.masked_fill(~mask, 0.0)
         pairs = begins.sum(-1).square() - begins.square().sum(-1)

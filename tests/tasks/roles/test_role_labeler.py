@@ -65,7 +65,7 @@ def test_roles_are_valid_and_v_is_the_predicate() -> None:
         assert "V" not in {span.type for span in row}
 
 
-@pytest.mark.parametrize("method", ["cross-entropy", "crf"])
+@pytest.mark.parametrize("method", ["cross-entropy", "crf", "structured-tuning"])
 def test_a_token_may_have_no_role_even_if_all_had_one_in_training(method: str) -> None:
     found = labeler(method).fit([["go"]] * 4, [0] * 4, [["B-V"]] * 4)
     assert found.tags_ == ["B-V", "O"]

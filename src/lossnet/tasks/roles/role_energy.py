@@ -105,11 +105,11 @@ def role_space(tags: Sequence[str], *, valid: bool) -> Categorical:
     return Sequences(constraint, **{k: torch.tensor(v) for k, v in rules._asdict().items()})
 
 
-def unique_core_roles(tags: Sequence[str]) -> UniqueSpans | None:
-    """The rule that a predicate has each core role once; None where no tag is of one.
+def unique_core_roles(tags: Sequence[str]) -> UniqueSpans:
+    """The rule that a predicate has each core role once.
 
     >>> unique_core_roles(["B-ARG0", "B-ARGM-TMP", "I-ARG0", "O"])
     UniqueSpans(groups=((0,),))
     """
     begins = [k for k, tag in enumerate(tags) if tag.startswith("B-") and is_core(tag[2:])]
-    return UniqueSpans(tuple((k,) for k in begins)) if begins else None
+    return UniqueSpans(tuple((k,) for k in begins))
