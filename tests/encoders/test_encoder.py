@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -161,6 +162,11 @@ def test_pack_and_unpack_give_the_same_vectors(tiny) -> None:
     net = Pretrained.unpack(light, facts).net(training="full").eval()
     net.load_state_dict(tiny.net(training="full").state_dict())
     torch.testing.assert_close(net(x), nets[0](x))
+
+
+def test_a_weight_that_is_one_number_has_a_fingerprint(tiny) -> None:
+    one, two = (replace(tiny, weights={"scale": torch.tensor(value)}) for value in (1.0, 2.0))
+    assert one.fingerprint != two.fingerprint
 
 
 def test_another_encoder_has_another_fingerprint(tiny, tmp_path) -> None:

@@ -80,7 +80,7 @@ class Pretrained:
         digest = hashlib.sha256("\0".join(texts).encode())
         for name, weight in sorted(self.weights.items()):
             digest.update(f"{name} {tuple(weight.shape)} {weight.dtype}".encode())
-            digest.update(weight.cpu().contiguous().view(torch.uint8).numpy().data)
+            digest.update(weight.cpu().flatten().contiguous().view(torch.uint8).numpy().data)
         return digest.hexdigest()
 
     def checksum(self) -> str:
