@@ -16,9 +16,10 @@ from lossnet.proposals.proposal import LOG_Q, PATH, Candidates, FromNet
 
 @dataclass(frozen=True)
 class Samples(FromNet):
-    """``k`` discrete samples of the net's output, positions independent, with log q.
+    """``k`` discrete samples of the net's output, with log q.
 
-    Samples that equal the truth are kept. They carry no path to the net.
+    Positions are independent, but for a space that rules out some outputs, such as
+    :class:`~lossnet.spaces.Sequences`. Samples that equal the truth are kept. They carry no path to the net.
 
     Args:
         k: number of samples.
