@@ -19,7 +19,8 @@ class Samples(FromNet):
     """``k`` discrete samples of the net's output, with log q.
 
     Positions are independent, but for a space that rules out some outputs, such as
-    :class:`~lossnet.spaces.Sequences`. Samples that equal the truth are kept. They carry no path to the net.
+    :class:`~lossnet.spaces.Sequences`. Samples that equal the truth are kept. They carry no path
+    to the net.
 
     Args:
         k: number of samples.
