@@ -108,6 +108,8 @@ def _reported(path: str | Path, given: Iterable[str]) -> Iterator[None]:
     except (LossnetError, SafetensorError, MemoryError, *_DAMAGE) as error:
         if isinstance(error, LossnetError) and str(path) in str(error):
             raise
+        if isinstance(error.__cause__, ImportError):
+            raise  # a package is missing, the folder is sound
         what = error if isinstance(error, LossnetError) else repr(error)
         cause = f", or does not fit the given {', '.join(given)}" if given else ""
         raise DataError(f"the model in {path} is damaged{cause}: {what}") from error

@@ -174,8 +174,13 @@ def test_bad_settings(folder: Path, tmp_path: Path) -> None:
         classifier(empty).fit(TEXTS, LABELS)
 
 
-def test_without_transformers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_transformers(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classifier(folder, max_epochs=1).fit(TEXTS, LABELS).save(tmp_path / "model")
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(SettingError, match=r"lossnet\[text\]"):
         classifier(folder).fit(TEXTS, LABELS)
+    with pytest.raises(SettingError, match=r"^encoder=.* needs the text extra"):
+        TextClassifier.load(tmp_path / "model")
     TextClassifier("cross-entropy", max_epochs=1).fit(TEXTS, LABELS)
