@@ -127,7 +127,7 @@ def report(seconds: dict[str, float], memory: dict[str, float]) -> bool:
         for variant, (*_, limit) in VARIANTS.items():
             name = f"{training}: {variant}"
             ratio = seconds[name] / seconds[f"{training}: cross-entropy"]
-            row = f"{seconds[name]:8.3f} {ratio:6.2f}x {limit:6.2f}x {memory[name]:8.0f}"
+            row = f"{seconds[name]:8.3f} {ratio:6.2f}x {limit:7.2f} {memory[name]:8.0f}"
             print(f"{name:26s} {row}  {'ok' if ratio <= limit else 'TOO SLOW'}")
             within &= ratio <= limit
     return within
