@@ -156,7 +156,7 @@ def logistic_regression(data: Parts[TextData]) -> tuple[np.ndarray, np.ndarray, 
     X = vectors.fit_transform(data.train.texts)
     V, T = (vectors.transform(part.texts) for part in (data.validation, data.test))
     best: tuple[float, Any, Any] = (-1.0, None, 0.0)
-    for strength in (1.0, 10.0, 100.0):
+    for strength in (1.0, 10.0, 100.0, 1000.0):
         model = OneVsRestClassifier(LogisticRegression(C=strength, max_iter=300))
         proba = model.fit(X, data.train.Y).predict_proba(V)
         threshold = choose_threshold("tuned", METRIC, data.validation.Y, proba)

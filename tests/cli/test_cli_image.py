@@ -460,10 +460,10 @@ def test_options_of_other_tasks(
 ) -> None:
     out = ["--out", tmp_path / "m"]
     message = one_line(lossnet("evaluate", segmenter, pictures, "--threshold", "0.5"))
-    assert "--threshold is an option for the task multilabel" in message
+    assert "--threshold is an option for the task text or multilabel" in message
     assert "--scheme" in one_line(lossnet("train", pictures, "--scheme", "IOB2", *out))
     message = one_line(lossnet("evaluate", model, trained_on, "--picture", "a.png"))
-    assert "--picture is an option for the task image" in message
+    assert "--picture is an option for the task roles or image" in message
     assert "--classes" in one_line(lossnet("train", "ising", "--classes", "a,b", *out))
     assert "needs exact inference, which ImageSegmenter does not provide" in one_line(
         lossnet("train", pictures, "--method", "crf", *out)
