@@ -40,7 +40,7 @@ def classifier(method: str = "cross-entropy", **params: Any) -> TextClassifier:
 
 @pytest.fixture(scope="module")
 def fitted() -> TextClassifier:
-    return classifier("seal-nce").fit(TEXTS, LABELS)
+    return classifier("seal-nce").fit(*news(200))
 
 
 @pytest.mark.parametrize("method", ["cross-entropy", "seal-nce", "dvn"])
@@ -58,7 +58,7 @@ def test_labels_by_name(fitted: TextClassifier) -> None:
     assert fitted.predict(texts).shape == fitted.predict_proba(texts).shape == (30, 3)
     right = [one == other for one, other in zip(fitted.predict_labels(texts), labels, strict=True)]
     assert fitted.score(texts, labels) == fitted.score(TextData(texts, labels)) == np.mean(right)
-    assert np.mean(right) > 0.7  # of six sets; the commonest has a fifth
+    assert np.mean(right) > 0.9
     energies = fitted.energy(texts, labels)
     np.testing.assert_array_equal(energies, fitted.energy(TextData(texts, labels)))
     assert energies.mean() < fitted.energy(texts, [["gold", "oil", "wheat"]] * 30).mean()
@@ -81,7 +81,7 @@ def test_labels_that_training_never_saw_count_as_missed(fitted: TextClassifier) 
     texts, labels = news(20, seed=1)
     with_tin = [[*row, "tin"] if k < 5 else row for k, row in enumerate(labels)]
     assert fitted.score(texts[:5], with_tin[:5]) == 0.0
-    assert fitted.score(texts[5:], with_tin[5:]) > 0.6
+    assert fitted.score(texts[5:], with_tin[5:]) > 0.8
     for threshold in ("tuned", "tuned-per-label"):
         model = classifier(threshold=threshold)
         model.fit(TEXTS, LABELS, validation_data=(texts, with_tin))
