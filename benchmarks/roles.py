@@ -59,6 +59,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "patience": 5,
     },
 }  # fmt: skip
+#: The rate of the net that predicts, for all rows of the BiLSTM.
+RATE = {"lr": 5e-3}
 _READ: dict[str, RoleData] = {}
 
 
@@ -79,7 +81,10 @@ def some(data: RoleData, sentences: int) -> RoleData:
 
 def labeler(kind: str, row: str, seed: int) -> SemanticRoleLabeler:
     """The labeler of a row."""
-    own = {"encoder": encoder()} if kind == "minilm" else {}
+    own: dict[str, Any] = {"encoder": encoder()} if kind == "minilm" else {}
+    if kind == "bilstm":
+        optimiser = "energy_optimiser" if row == "crf" else "task_optimiser"
+        own["method_params"] = {optimiser: RATE}
     return SemanticRoleLabeler(ROWS[row], random_state=seed, **SETTINGS[kind], **own)
 
 
