@@ -6,6 +6,7 @@ from lossnet.energies.convolution import ConvolutionalCritic, ScoreMap
 from lossnet.energies.energy import Energy
 from lossnet.energies.label import LabelEnergy
 from lossnet.energies.pairs import TagPairs
+from lossnet.energies.tag import TagEnergy
 from lossnet.energies.tag_language import TagLanguageModel
 from lossnet.energies.total import TotalEnergy
 
@@ -16,6 +17,7 @@ __all__ = [
     "LabelEnergy",
     "ScoreMap",
     "TagAttention",
+    "TagEnergy",
     "TagLanguageModel",
     "TagPairs",
     "TotalEnergy",

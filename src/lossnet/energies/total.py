@@ -18,9 +18,18 @@ class TotalEnergy(Energy):
     Args:
         parts: the energies.
         weights: one per energy; None weighs them alike.
+        features: a feature network that runs once for all parts, which read it by
+            :class:`~lossnet.nets.SharedFeatures`; None where each has its own, or reads the
+            features of another net.
     """
 
-    def __init__(self, parts: Sequence[Energy], weights: Sequence[float] | None = None) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Energy],
+        weights: Sequence[float] | None = None,
+        *,
+        features: nn.Module | None = None,
+    ) -> None:
         super().__init__()
         if not parts:
             raise SettingError("parts must have at least one energy, got none")
@@ -32,12 +41,13 @@ class TotalEnergy(Energy):
             raise SettingError(
                 f"parts must read the features of one net, got {sorted(map(str, read))}"
             )
-        self.reads = next(iter(read), None)
+        self.own, self.reads = features, None if features else next(iter(read), None)
         self.parts = nn.ModuleList(parts)
         self.weights = [1.0] * len(parts) if weights is None else [float(w) for w in weights]
 
     def encode(self, x: Any, mask: Tensor | None = None) -> tuple[Any, ...]:
         """What each part encodes."""
+        x = x if self.own is None else WithFeatures(x, self.own(x))
         plain = x.x if isinstance(x, WithFeatures) else x
         return tuple(part.encode(x if reads_of(part) else plain, mask) for part in self._energies)
 
@@ -61,8 +71,10 @@ class TotalEnergy(Energy):
 
     @property
     def features(self) -> nn.Module | None:
-        """The feature network of the first part that has one."""
-        return next((f for p in self.parts if (f := getattr(p, "features", None))), None)
+        """Its own feature network, or that of the first part that has one."""
+        return self.own or next(
+            (f for p in self.parts if (f := getattr(p, "features", None))), None
+        )
 
     @property
     def _energies(self) -> list[Energy]:

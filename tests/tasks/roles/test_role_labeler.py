@@ -11,11 +11,10 @@ import torch
 from role_examples import GOLD, small_roles
 
 from lossnet import SemanticRoleLabeler, SequenceTagger
-from lossnet.energies import ChainEnergy, TagAttention, TagPairs
+from lossnet.energies import ChainEnergy, TagAttention, TagEnergy, TagPairs
 from lossnet.errors import DataError, SettingError
 from lossnet.nets import TokenFeatures
 from lossnet.tasks.roles import RoleData, role_scores
-from lossnet.tasks.roles.role_energy import TagEnergy
 from lossnet.tasks.sequence.decoding import tag_rules
 from lossnet.testing import check_estimator_contract
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from lossnet.checks import check_choice
 from lossnet.context import Context
-from lossnet.energies import Energy
+from lossnet.energies import Energy, TagEnergy
 from lossnet.errors import DataError
 from lossnet.method import Method
 from lossnet.needs import CONSTRAINT, EXACT, REWARD
@@ -25,13 +25,7 @@ from lossnet.tasks.method_checks import feature_net
 from lossnet.tasks.roles.metrics import GIVEN, role_scores
 from lossnet.tasks.roles.predicates import MARK, NO_ROLE, PREDICATE, RoleData
 from lossnet.tasks.roles.role_decoding import chain_decoder, role_decoder
-from lossnet.tasks.roles.role_energy import (
-    TOGETHER,
-    TagEnergy,
-    role_space,
-    summed,
-    tags_together,
-)
+from lossnet.tasks.roles.role_energy import TOGETHER, role_space, summed, tags_together
 from lossnet.tasks.roles.role_files import load_roles
 from lossnet.tasks.sequence.decoding import each_step, marginals
 from lossnet.tasks.sequence.sentences import SequenceData
@@ -109,11 +103,7 @@ class SemanticRoleLabeler(TaggingEstimator):
     def _task_defaults(self) -> dict[str, Any]:
         name = str(self.method)
         cost = {"cost": "token-error"} if defaults(name).get("cost") == "f1" else {}
-        # Rates found for the BiLSTM; on an encoder the recipes' own serve the tag layer.
-        optimiser = "energy_optimiser" if name in ("crf", "ssvm") else "task_optimiser"
-        faster = self.encoder is None and optimiser in defaults(name)
-        rate = {optimiser: {"lr": 5e-3}} if faster else {}
-        return {**cost, **rate, **ROLE_DEFAULTS.get(name, {})}
+        return {**cost, **ROLE_DEFAULTS.get(name, {})}
 
     def _filled_in(self, method: Method) -> dict[str, Any]:
         chosen = self.energy_features or ("shared" if feature_net(method) else "own")
@@ -146,7 +136,7 @@ class SemanticRoleLabeler(TaggingEstimator):
         return self._data(sentences, predicates)
 
     def _marked(self, data: Any) -> list[int]:
-        """An encoder is told the predicates."""
+        """The predicates are marked for an encoder."""
         return list(data.predicates)
 
     def _check_tags(self, validation: Any) -> None:

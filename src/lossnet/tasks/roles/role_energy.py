@@ -1,18 +1,15 @@
-"""The loss-net of roles (single tags, and all tags together), and what an output is."""
+"""The part of roles' loss-net that sees all tags together, and what an output is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from lossnet.constraints import UniqueSpans
 from lossnet.energies import Energy, TagAttention, TagPairs, TotalEnergy
-from lossnet.energies.energy import reads_of
-from lossnet.nets import WithFeatures
-from lossnet.spaces import Categorical, Sequences, sparse
+from lossnet.spaces import Categorical, Sequences
 from lossnet.tasks.roles.metrics import is_core
 from lossnet.tasks.sequence.decoding import tag_rules
 
@@ -20,55 +17,6 @@ from lossnet.tasks.sequence.decoding import tag_rules
 TOGETHER = ("pairs", "attention", "attention+words")
 #: Of the attention: four times as wide it takes as long as a BiLSTM, and is no better.
 WIDTH, HEADS = 32, 2
-
-
-class TagEnergy(Energy):
-    """E(x, y) = Σ_t <y_t, U b(x, t)>, the local part of paper 000's Eq. 2.
-
-    Args:
-        features: feature network b, inputs to ``(B, T, d)`` with ``out_features`` d.
-        tags: number of tags C.
-    """
-
-    def __init__(self, features: nn.Module, tags: int) -> None:
-        super().__init__()
-        self.features, self.reads = features, reads_of(features)
-        width: Any = features.out_features
-        self.unary = nn.Linear(width, tags)
-
-    def encode(self, x: Any, mask: Tensor | None = None) -> Tensor:
-        """The energy of every tag at every position, ``(B, T, C)``; 0 under padding."""
-        h: Tensor = self.unary(self.features(x))
-        return h if mask is None else h.masked_fill(~mask.unsqueeze(-1), 0.0)
-
-    def forward(self, h: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
-        return sparse.dot(y, h)
-
-    def output_like(self, h: Tensor) -> Tensor:
-        return h
-
-
-class OwnTotalEnergy(TotalEnergy):
-    """A sum of energies that read one feature network, which runs once for all of them.
-
-    Args:
-        features: the feature network.
-        parts: energies whose features are :class:`~lossnet.nets.SharedFeatures`.
-        weights: one per energy.
-    """
-
-    def __init__(
-        self, features: nn.Module, parts: Sequence[Energy], weights: Sequence[float]
-    ) -> None:
-        super().__init__(parts, weights)
-        self.own, self.reads = features, None
-
-    @property
-    def features(self) -> nn.Module:
-        return self.own
-
-    def encode(self, x: Any, mask: Tensor | None = None) -> tuple[Any, ...]:
-        return super().encode(WithFeatures(x, self.own(x)), mask)
 
 
 def tags_together(kind: str, tags: Sequence[str], words: nn.Module | None) -> Energy:
@@ -93,7 +41,7 @@ def summed(energy: Energy, part: Energy, own: nn.Module | None) -> TotalEnergy:
     if isinstance(energy, TotalEnergy):
         parts, weights = list(energy.parts), energy.weights  # type: ignore[arg-type]
     parts, weights = [*parts, part], [*weights, 1.0]
-    return TotalEnergy(parts, weights) if own is None else OwnTotalEnergy(own, parts, weights)
+    return TotalEnergy(parts, weights, features=own)
 
 
 def role_space(tags: Sequence[str], *, valid: bool) -> Categorical:

@@ -153,7 +153,7 @@ class TaggingEstimator(StructuredEstimator):
         return SentenceSource(coded, collate, targets, tags=len(self.tags_), reward=judged)
 
     def _marked(self, data: SequenceData) -> Sequence[int] | None:
-        """For each sentence the word that an encoder is to be told apart; None marks no word."""
+        """The word of each sentence to mark for an encoder; None marks none."""
         return None
 
     def _check_tags(self, validation: SequenceData) -> None:
