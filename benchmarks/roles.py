@@ -32,7 +32,7 @@ from lossnet.tasks.roles import RoleData, bootstrap, load_roles, role_scores
 
 DATA = Path(os.environ.get("LOSSNET_DATA", Path(__file__).parents[2] / "shared" / "data"))
 #: Sentences that the transformer learns from, and development sentences.
-SUBSET, DEVELOPMENT = 1000, 700
+SUBSET, DEVELOPMENT = 3000, 700
 REFINED = "seal-nce, refined"
 ROWS = {
     "cross-entropy": "cross-entropy",
@@ -48,19 +48,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "dropout": 0.3,
         "chars": False,
         "batch_size": 64,
-        "max_epochs": 5,
-        "patience": 5,
+        "max_epochs": 8,
+        "patience": 3,
     },
-    "minilm": {
-        "encoder_training": "full",
-        "precision": "bfloat16",
-        "batch_size": 32,
-        "max_epochs": 5,
-        "patience": 5,
-    },
+    "minilm": {"hidden": 150, "chars": False, "batch_size": 32, "max_epochs": 8, "patience": 3},
 }  # fmt: skip
-#: The rate of the net that predicts, for all rows of the BiLSTM.
-RATE = {"lr": 5e-3}
 _READ: dict[str, RoleData] = {}
 
 
@@ -82,9 +74,6 @@ def some(data: RoleData, sentences: int) -> RoleData:
 def labeler(kind: str, row: str, seed: int) -> SemanticRoleLabeler:
     """The labeler of a row."""
     own: dict[str, Any] = {"encoder": encoder()} if kind == "minilm" else {}
-    if kind == "bilstm":
-        optimiser = "energy_optimiser" if row == "crf" else "task_optimiser"
-        own["method_params"] = {optimiser: RATE}
     return SemanticRoleLabeler(ROWS[row], random_state=seed, **SETTINGS[kind], **own)
 
 

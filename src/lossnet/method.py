@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from lossnet.contrasts.meaning import ORDER, Meaning
 from lossnet.errors import SettingError, unknown
 from lossnet.gradients.base import GradientRule
 from lossnet.gradients.rules import Direct
@@ -271,6 +272,13 @@ class Method:
     def task_net_predicts(self) -> bool:
         """Whether prediction is one pass of the task-net."""
         return isinstance(self.predict, NetOutput)
+
+    @property
+    def meaning(self) -> Meaning:
+        """What the loss-net's energies mean, as the last update that trains it says."""
+        trained = [update for update in self.updates if "energy" in update.trained]
+        found = [update.objective.meaning("energy") for update in reversed(trained)]
+        return next((meaning for meaning in found if meaning is not None), ORDER)
 
     @property
     def descends_on_energy(self) -> bool:

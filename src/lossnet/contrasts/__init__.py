@@ -3,6 +3,7 @@
 from lossnet.contrasts.contrast import Compared, Contrast
 from lossnet.contrasts.least_squares import LeastSquares
 from lossnet.contrasts.margin import Margin, Perceptron
+from lossnet.contrasts.meaning import Meaning
 from lossnet.contrasts.ranking import NCE, Ranking
 from lossnet.contrasts.regression import Regression
 
@@ -12,6 +13,7 @@ __all__ = [
     "Contrast",
     "LeastSquares",
     "Margin",
+    "Meaning",
     "Perceptron",
     "Ranking",
     "Regression",

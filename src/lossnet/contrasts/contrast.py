@@ -7,6 +7,7 @@ from typing import ClassVar, Protocol
 
 from torch import Tensor
 
+from lossnet.contrasts.meaning import ORDER, Meaning
 from lossnet.parameters import Checked
 
 
@@ -34,8 +35,13 @@ class Contrast(Protocol):
 
     ``requires`` names the optional fields of :class:`Compared` it reads: ``"target"``,
     ``"cost"``, ``"log_q"``. ``link`` maps an energy to what a task-net trained against this
-    contrast's energy minimises: by default the energy itself.
+    contrast's energy minimises: by default the energy itself. ``meaning`` is what the energy says
+    of outputs once trained: by default an order.
     """
+
+    @property
+    def meaning(self) -> Meaning:
+        return ORDER
 
     @property
     def requires(self) -> frozenset[str]: ...

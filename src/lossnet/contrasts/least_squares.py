@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from lossnet.contrasts.contrast import Compared, need
+from lossnet.contrasts.meaning import SCORE, Meaning
 from lossnet.errors import SettingError
 
 
@@ -25,6 +26,7 @@ class LeastSquares:
 
     weights: tuple[float, ...] | None = None
     requires: ClassVar[frozenset[str]] = frozenset({"cost"})
+    meaning: ClassVar[Meaning] = SCORE
 
     def __post_init__(self) -> None:
         if self.weights is not None and not all(weight >= 0 for weight in self.weights):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from lossnet.contrasts.contrast import Compared, CostScaled, need
+from lossnet.contrasts.meaning import DENSITY, ORDER, RATIO, Meaning
 from lossnet.parameters import Weight
 
 
@@ -26,6 +27,11 @@ class Ranking(CostScaled):
     """
 
     scale: Weight = 0.0
+
+    @property
+    def meaning(self) -> Meaning:
+        # With the cost inside, energies keep a distance from the truth that is no probability.
+        return ORDER if self.scale else RATIO
 
     def __call__(self, compared: Compared) -> Tensor:
         e_target = need(compared.e_target, "the truth's energy", self)
@@ -47,6 +53,10 @@ class NCE(CostScaled):
 
     scale: Weight = 0.0
     reads: ClassVar[frozenset[str]] = frozenset({"target", "log_q"})
+
+    @property
+    def meaning(self) -> Meaning:
+        return ORDER if self.scale else DENSITY
 
     def __call__(self, compared: Compared) -> Tensor:
         e_target = need(compared.e_target, "the truth's energy", self)

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lossnet.contrasts.contrast import Compared, need
+from lossnet.contrasts.meaning import VALUE, Meaning
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Regression:
     """
 
     requires: ClassVar[frozenset[str]] = frozenset({"cost"})
+    meaning: ClassVar[Meaning] = VALUE
 
     def __call__(self, compared: Compared) -> Tensor:
         quality = 1.0 - need(compared.cost, "costs", self)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.contrasts.contrast import Compared, Contrast
+from lossnet.contrasts.meaning import ORDER, Meaning
 from lossnet.costs import ByReward, Cost, f1
 from lossnet.errors import SettingError
 from lossnet.needs import LOCAL, NOTHING, REWARD, TARGET, needs_of
@@ -59,6 +60,14 @@ class Compare(Checked, Objective):
     @property
     def proposals(self) -> tuple[Proposal, ...]:
         return (self.proposal,)
+
+    def meaning(self, energy: str) -> Meaning | None:
+        if energy != self.energy:
+            return None
+        meaning = self.contrast.meaning
+        # Without log q of what it was compared with, a ratio to that gives no probabilities.
+        known = meaning.joint != "ratio" or "log_q" in self.proposal.provides
+        return meaning if known else ORDER
 
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         proposal, contrast = type(self.proposal).__name__, type(self.contrast).__name__

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from lossnet.context import Context
+from lossnet.contrasts.meaning import Meaning
 from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, TARGET, UNLABELLED
 from lossnet.objectives.compare import Compare
@@ -94,6 +95,10 @@ class Compound(Objective):
     @property
     def cost_augmented(self) -> frozenset[str]:
         return frozenset().union(*(part.objective.cost_augmented for part in self._counted))
+
+    def meaning(self, energy: str) -> Meaning | None:
+        found = (part.objective.meaning(energy) for part in self._counted)
+        return next((meaning for meaning in found if meaning is not None), None)
 
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         for part in self._counted:

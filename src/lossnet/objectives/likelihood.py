@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from lossnet.context import Context
+from lossnet.contrasts.meaning import DENSITY, Meaning
 from lossnet.errors import SettingError
 from lossnet.needs import EXACT, TARGET, RunsEnergy
 from lossnet.objectives.objective import Objective, wrong_net
@@ -25,6 +26,9 @@ class Likelihood(RunsEnergy, Objective):
 
     energy: str = "energy"
     needs = EXACT | TARGET
+
+    def meaning(self, energy: str) -> Meaning | None:
+        return DENSITY if energy == self.energy else None
 
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         if self.energy not in trains:

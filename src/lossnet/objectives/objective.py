@@ -8,6 +8,7 @@ from typing import Protocol
 from torch import Tensor
 
 from lossnet.context import Context
+from lossnet.contrasts.meaning import Meaning
 from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, Declares
 from lossnet.proposals.proposal import Proposal
@@ -30,6 +31,10 @@ class Objective(Declares, Protocol):
     def cost_augmented(self) -> frozenset[str]:
         """Nets that it drives away from the truth, unfit to predict."""
         return NOTHING
+
+    def meaning(self, energy: str) -> Meaning | None:
+        """What that net's energies mean once they are trained on it; None where it does not say."""
+        return None
 
     @property
     def convex_part(self) -> Objective | None:

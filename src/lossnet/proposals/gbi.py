@@ -12,6 +12,7 @@ from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.contrasts.contrast import Compared, Contrast
+from lossnet.contrasts.meaning import Descent
 from lossnet.costs import Cost
 from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, needs_of
@@ -28,7 +29,7 @@ StepKind = Literal["projected", "entropic", "normalised"]
 class GBI(Checked, Proposal):
     """Gradient descent on J(y) over relaxed outputs, weights frozen, x encoded once.
 
-    J is the energy E(x, y); with a ``cost``, the cost-augmented E(x, y) - cost(y, target), whose
+    J is the energy E(x, y), or what it means (``on``); with a ``cost``, J - cost(y, target), whose
     minimum violates a margin most; with a ``contrast`` too, minus that contrast's loss, whose
     minimum is the adversarial output of DVN.
 
@@ -48,6 +49,10 @@ class GBI(Checked, Proposal):
         contrast: contrast whose loss the adversarial objective maximises.
         keep: ``"best"`` iterate by J, or the ``"last"``; unrolled, it is always the last.
         energy: name of the energy net.
+        on: J is the ``"energy"`` E; minus the ``"value"``, -sigmoid(-E), of an energy trained by
+            regression; or the ``"joint"``, E - log q(y|x), of one trained by ranking against
+            samples of ``net``. See :class:`~lossnet.contrasts.Meaning`.
+        net: the net whose log q the joint takes.
     """
 
     steps: Annotated[int, AtLeast(0)] = 20
@@ -59,6 +64,8 @@ class GBI(Checked, Proposal):
     contrast: Contrast | None = None
     keep: Literal["best", "last"] = "best"
     energy: str = "energy"
+    on: Descent = "energy"
+    net: str = "task"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,7 +84,8 @@ class GBI(Checked, Proposal):
 
     @property
     def nets(self) -> frozenset[str]:
-        return self.start.nets | {self.energy}
+        own = {self.energy, self.net} if self.on == "joint" else {self.energy}
+        return self.start.nets | own
 
     @property
     def needs(self) -> frozenset[str]:
@@ -155,6 +163,8 @@ class GBI(Checked, Proposal):
     def _objective(self, context: Context, h: Any, y: Tensor) -> Tensor:
         """J(y), ``(K, B)``."""
         e = context.energy(y, self.energy, h)
+        if self.cost is None or self.contrast is None:
+            e = self._descended(context, e, y)
         if self.cost is None:
             return e
         cost = self.cost(y, context.target, context.batch.mask)
@@ -163,6 +173,15 @@ class GBI(Checked, Proposal):
         # A contrast sums over its candidates; here every candidate is judged by itself.
         flat = Compared(e=e.reshape(1, -1), cost=cost.reshape(1, -1))
         return -self.contrast(flat).view_as(e)
+
+    def _descended(self, context: Context, e: Tensor, y: Tensor) -> Tensor:
+        """What the energies ``(K, B)`` of outputs mean, lower being better."""
+        if self.on == "energy":
+            return e
+        if self.on == "value":
+            return -torch.sigmoid(-e)
+        logits = context.logits(self.net).detach()
+        return e - context.space.log_prob(logits, y, context.batch.mask)
 
     def _move(self, context: Context, point: Tensor, direction: Tensor) -> Tensor:
         if self.step == "normalised":

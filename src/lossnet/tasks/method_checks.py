@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from lossnet.checks import check_choice
@@ -13,7 +14,7 @@ from lossnet.proposals import GBI, NetOutput, Proposal, Random, Samples
 from lossnet.recipes import methods_needing
 
 #: Where ``refine`` starts from, by name.
-REFINEMENTS: dict[str, Proposal] = {
+REFINEMENTS: dict[str, GBI] = {
     "net": GBI(20, 0.05, start=NetOutput()),
     "samples": GBI(20, 0.05, start=Samples(10)),
     "random": GBI(20, 0.1, start=Random(3)),
@@ -103,7 +104,7 @@ def refinement(refine: Any, method: Method, nets: Any) -> Proposal | None:
     proposal: Proposal = refine
     if isinstance(refine, str):
         check_choice("refine", refine, REFINEMENTS)
-        proposal = REFINEMENTS[refine]
+        proposal = replace(REFINEMENTS[refine], on=method.meaning.descent)
     elif not isinstance(getattr(refine, "nets", None), frozenset):
         names = ", ".join(map(repr, REFINEMENTS))
         raise SettingError(f"refine must be {names}, a GBI or None, got {refine!r}")
