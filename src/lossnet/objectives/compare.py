@@ -64,7 +64,7 @@ class Compare(Checked, Objective):
     def meaning(self, energy: str) -> Meaning | None:
         if energy != self.energy:
             return None
-        meaning = self.contrast.meaning
+        meaning: Meaning = getattr(self.contrast, "meaning", ORDER)
         # Without log q of what it was compared with, a ratio to that gives no probabilities.
         known = meaning.joint != "ratio" or "log_q" in self.proposal.provides
         return meaning if known else ORDER

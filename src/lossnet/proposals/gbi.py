@@ -110,6 +110,10 @@ class GBI(Checked, Proposal):
             points = [point.detach() for point in self._descend(context, start, h)]
         return torch.stack([self._output(context, point) for point in points])
 
+    def judge(self, context: Context, y: Tensor) -> Tensor:
+        """J of outputs ``(K, B, *S)``, ``(K, B)``: what the descent lowers."""
+        return self._objective(context, context.encoded(self.energy), y)
+
     def _descend(self, context: Context, start: Candidates, h: Any) -> Iterator[Tensor]:
         """Follow the gradient and forget the way: the point kept after every step."""
         point = self._first(context, start)

@@ -32,7 +32,10 @@ def predict(
     seed: int = 0,
     precision: Precision = "float32",
 ) -> Tensor:
-    """Relaxed outputs ``(n, *S)``; of several candidates the one of lowest energy."""
+    """Relaxed outputs ``(n, *S)``; of several candidates the one of lowest energy.
+
+    Of several descents it is the one that ends lowest on what they descend on.
+    """
     output = best_output(proposal, nets)
     return over_batches(output, nets, space, source, batch_size, seed, precision)
 
@@ -51,14 +54,16 @@ def best_output(proposal: Proposal, nets: Nets) -> Output:
                 f"{type(proposal).__name__} gives {y.shape[0]} candidates and there is no net "
                 f"{energy!r} to choose by; predict with a proposal of one, such as NetOutput"
             )
-        return _lowest(context, y, energy)
+        if isinstance(proposal, GBI):
+            return _lowest(y, proposal.judge(context, y))
+        return _lowest(y, context.energy(y, energy))
 
     return output
 
 
-def _lowest(context: Context, y: Tensor, energy: str) -> Tensor:
-    """Of candidates ``(K, B, *S)`` the one of lowest energy, ``(B, *S)``."""
-    best = context.energy(y, energy).argmin(0)
+def _lowest(y: Tensor, e: Tensor) -> Tensor:
+    """Of candidates ``(K, B, *S)`` with energies ``(K, B)`` the lowest ones, ``(B, *S)``."""
+    best = e.argmin(0)
     return y[best, torch.arange(y.shape[1], device=y.device)]
 
 
@@ -84,7 +89,7 @@ def path_output(descent: GBI) -> Output:
         y = descent.path(context)
         if y.shape[1] == 1:
             return y[:, 0].transpose(0, 1)
-        return torch.stack([_lowest(context, at, descent.energy) for at in y], 1)
+        return torch.stack([_lowest(at, descent.judge(context, at)) for at in y], 1)
 
     return path
 

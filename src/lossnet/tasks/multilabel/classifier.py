@@ -248,7 +248,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
     def energy(self, X: Any, Y: Any = None) -> Any:
         """Energy of label sets for their inputs, ``(n,)``; lower is better.
 
-        ``Y`` can have values between 0 and 1.
+        ``Y`` can have values between 0 and 1. ``method_.meaning`` tells what energies mean.
         """
         data = self._unseen(X)
         if "energy" not in self.nets_:
