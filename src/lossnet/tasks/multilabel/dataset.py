@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
+from lossnet.constraints import Implies, LabelRule
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel.metrics import check_binary
 
@@ -44,6 +45,11 @@ class LabelSets:
     def n_labels(self) -> int:
         """Number of labels."""
         return int(self.Y.shape[1])
+
+    @property
+    def constraints(self) -> tuple[LabelRule, ...]:
+        """Rules about the labels that came with the data."""
+        return ()
 
     @property
     def cardinality(self) -> float:
@@ -114,6 +120,12 @@ class MultiLabelData(LabelSets):
     def __repr__(self) -> str:
         counts = f"{len(self)} rows, {self.n_features} features, {self.n_labels} labels"
         return f"MultiLabelData({self.name!r}, {counts})"
+
+    @property
+    def constraints(self) -> tuple[LabelRule, ...]:
+        """A label of a hierarchy implies its parents."""
+        names, parents = self.label_names, self.parents or {}
+        return tuple(Implies(names[c], names[p]) for c, above in parents.items() for p in above)
 
     @property
     def n_features(self) -> int:

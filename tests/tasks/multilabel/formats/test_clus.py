@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from lossnet.constraints import Implies, bind
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel import load
 from lossnet.tasks.multilabel.formats.clus import forest
@@ -19,6 +20,9 @@ def test_a_class_implies_its_ancestors(write) -> None:
     data = load(write("t.arff", TREE))
     assert data.label_names == ["01", "01/02", "01/02/05", "03", "03/04"]
     assert data.parents == {1: [0], 2: [1], 4: [3]}
+    implied = (Implies("01/02", "01"), Implies("01/02/05", "01/02"), Implies("03/04", "03"))
+    assert data.constraints == data.subset([0]).constraints == implied
+    assert data.without_labels().constraints == ()
     np.testing.assert_array_equal(data.Y, [[1, 1, 0, 1, 1], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0]])
     assert data.feature_names == ["a"]
 
@@ -29,6 +33,8 @@ def test_graph_with_two_parents(write) -> None:
     data = load(write("g.arff", text))
     assert data.label_names == ["a", "b", "c", "d"]
     assert data.parents == {2: [0, 1], 3: [2]}
+    assert data.constraints == (Implies("c", "a"), Implies("c", "b"), Implies("d", "c"))
+    assert bind(data.constraints, data.label_names).allows(data.Y).all()
     np.testing.assert_array_equal(data.Y, [[1, 1, 1, 1], [0, 1, 0, 0]])
 
 

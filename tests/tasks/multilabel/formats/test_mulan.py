@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from lossnet.constraints import Implies
 from lossnet.errors import DataError, SettingError
 from lossnet.tasks.multilabel import load
 from lossnet.tasks.multilabel.formats.arff import find_xml, read_labels
@@ -31,11 +32,14 @@ def test_scattered_labels_and_their_hierarchy(write) -> None:
     assert data.feature_names == ["a", "b"]
     np.testing.assert_array_equal(data.Y, [[1, 0, 0], [0, 1, 1]])
     assert data.parents == {0: [2], 1: [0]}
+    names = data.label_names
+    assert data.constraints == (Implies(names[0], names[2]), Implies(names[1], names[0]))
 
 
 def test_flat_labels_have_no_parents(write) -> None:
     write("toy.xml", '<labels><label name="y2"/></labels>')
-    assert load(write("toy.arff", ARFF)).parents is None
+    data = load(write("toy.arff", ARFF))
+    assert (data.parents, data.constraints) == (None, ())
 
 
 def test_the_argument_goes_before_the_xml_and_the_xml_before_meka(write) -> None:

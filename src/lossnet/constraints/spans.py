@@ -1,33 +1,15 @@
-"""Constraints on outputs: how often an output is expected to break a rule.
-
-A constraint is a function ``(y, mask) -> (K, B)`` of candidates ``(K, B, *S)``: 0 where a discrete
-output keeps to the rule, above 0 where it breaks it, and on a relaxed output the mean over outputs
-with these probabilities, positions independent. That makes it differentiable, so a net can be
-trained on it (:class:`~lossnet.terms.ConstraintTerm`). A space carries it:
-``Categorical(constraint=UniqueSpans(...))``.
-
-To write another, find a multi-linear expression: on independent positions the expectation of a
-product over different positions is the product of their probabilities, so summed products are
-right on relaxed outputs as they are on discrete ones.
-"""
+"""Constraints on the spans of a sequence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from lossnet.constraints.constraint import Constraint
 from lossnet.errors import SettingError
 from lossnet.spaces import sparse
-
-
-class Constraint(Protocol):
-    """Expected violations of a rule."""
-
-    def __call__(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Violations ``(K, B)`` of candidates ``(K, B, *S)``: float, bool or sparse."""
 
 
 @dataclass(frozen=True)
