@@ -41,7 +41,7 @@ FLOORS = [
         "#f8dfdc",
         [
             ["nets", "encoders", "energies", "spaces", "proposals"],
-            ["costs, terms", "contrasts", "objectives", "gradients"],
+            ["costs, terms", "contrasts", "objectives", "gradients", "decisions"],
         ],
         "",
     ),

@@ -11,6 +11,9 @@ from lossnet import (
     data as data,
 )
 from lossnet import (
+    decisions as decisions,
+)
+from lossnet import (
     encoders as encoders,
 )
 from lossnet import (

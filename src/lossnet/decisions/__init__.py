@@ -1,0 +1,21 @@
+"""Decisions: the best output for a metric, given probabilities or weighted candidates."""
+
+from lossnet.decisions.prefixes import best_f, best_jaccard
+from lossnet.decisions.risk import minimum_risk, of_rows
+from lossnet.decisions.samples import best_f_of_samples
+from lossnet.decisions.search import enumerated, local_search
+from lossnet.decisions.weights import marginals, most_probable, self_normalised, temper
+
+__all__ = [
+    "best_f",
+    "best_f_of_samples",
+    "best_jaccard",
+    "enumerated",
+    "local_search",
+    "marginals",
+    "minimum_risk",
+    "most_probable",
+    "of_rows",
+    "self_normalised",
+    "temper",
+]

@@ -1,0 +1,161 @@
+"""Outputs of high joint probability: hill climbing, and enumeration where the space is small."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from lossnet.errors import DataError
+from lossnet.spaces import Binary, Space
+
+#: log p(y|x) of candidates ``(K, B, *S)`` up to a constant of each row, ``(K, B)``.
+LogJoint = Callable[[Tensor], Tensor]
+#: The most entries of candidates that are scored at once, and the most outputs of a small space.
+_NUMBERS, _OUTPUTS = 2**22, 2**14
+#: Changes that are tried in pairs.
+_PROMISING = 10
+
+
+def local_search(
+    log_joint: LogJoint,
+    y: Tensor,
+    steps: int = 100,
+    space: Space | None = None,
+    *,
+    on_rows: Callable[[Tensor], LogJoint] | None = None,
+) -> Tensor:
+    """Outputs ``(B, *S)`` of a higher joint probability: hill climbing from ``y``.
+
+    A step scores every single change of a row, a label turned on or off or a position given
+    another class, and makes the best one. Where none is better, it tries pairs of the most
+    promising changes: the five best labels to turn on and the five best to turn off, so that one
+    label may replace another; of classes the ten best. It ends when no row gets better.
+
+    Args:
+        log_joint: log p(y|x) of bool candidates ``(K, B, *S)`` up to a constant, ``(K, B)``.
+        y: where to start, ``(B, *S)`` bool; one-hot for classes.
+        steps: the most steps, each with at most one change or pair of changes per row.
+        space: what an output is; labels (:class:`~lossnet.spaces.Binary`) if not given.
+        on_rows: gives the log joint of some rows alone, by their numbers; then rows that cannot
+            get better are not scored again.
+
+    >>> theta = torch.tensor([[1.0, -1.0, -1.0]])
+    >>> both = lambda y: (y * theta).sum(-1) + 3.0 * (y[..., 1] & y[..., 2])
+    >>> local_search(both, torch.tensor([[False, False, False]]))
+    tensor([[True, True, True]])
+    """
+    space, y = space or Binary(), y.bool().clone()
+    rows = torch.arange(len(y), device=y.device)
+    single = torch.arange(y.shape[1:].numel(), device=y.device).view(-1, 1, 1)
+    score_of = on_rows or (lambda _: log_joint)
+    for _ in range(steps):
+        moves = single.expand(-1, 1, len(rows))
+        better, values = _change(score_of(rows), y, rows, moves, space)
+        # A function of all rows at once scores pairs when no single change helps any row.
+        stuck = ~better & (on_rows is not None or not better.any())
+        if stuck.any():
+            moves = _pairs(y[rows[stuck]], values[:, stuck], space)
+            better[stuck] = _change(score_of(rows[stuck]), y, rows[stuck], moves, space)[0]
+        if not better.any():
+            break
+        rows = rows[better] if on_rows else rows
+    return y
+
+
+def _change(
+    log_joint: LogJoint, y: Tensor, rows: Tensor, moves: Tensor, space: Space
+) -> tuple[Tensor, Tensor]:
+    """Make the best of some moves ``(N, M, rows)`` in each row where it is an improvement.
+
+    A move is M changes at once, each the number of a label, or of a class at a position. Gives
+    which rows got better, and the log joint after every move, ``(N, rows)``.
+    """
+    old = y[rows]
+    before = _scores(log_joint, old.unsqueeze(0))[0]
+    part = max(1, _NUMBERS // old.numel())
+    values = torch.cat([_scores(log_joint, _moved(old, m, space)) for m in moves.split(part)])
+    after, best = values.max(0)
+    # Scores of the same output differ by rounding from batch to batch.
+    slack = 8 * torch.finfo(before.dtype).eps * before.abs().clamp_min(1.0)
+    better = after > before + slack.nan_to_num(posinf=0.0)
+    taken = moves[best, :, torch.arange(len(rows), device=rows.device)].T.unsqueeze(0)
+    y[rows[better]] = _moved(old, taken, space)[0, better]
+    return better, values
+
+
+def _moved(y: Tensor, moves: Tensor, space: Space) -> Tensor:
+    """Outputs ``(B, *S)`` after moves ``(N, M, B)``, ``(N, B, *S)``."""
+    moved = y.flatten(1).repeat(len(moves), 1, 1)
+    for change in moves.unbind(1):
+        place = change.unsqueeze(2)
+        if space.coupled:
+            classes = y.shape[-1]
+            by_class = moved.unflatten(2, (-1, classes))
+            position = (place // classes).unsqueeze(3).expand(-1, -1, -1, classes)
+            by_class.scatter_(2, position, False)
+            moved.scatter_(2, place, True)
+        else:
+            moved.scatter_(2, place, ~moved.gather(2, place))
+    return moved.unflatten(2, y.shape[1:])
+
+
+def _pairs(y: Tensor, values: Tensor, space: Space) -> Tensor:
+    """Pairs ``(N, 2, B)`` of the most promising changes, given the log joint after each."""
+    on = y.flatten(1).T
+    kinds = [~on] if space.coupled else [on, ~on]
+    most = min(_PROMISING // len(kinds), len(on))
+    best = [values.where(kind, -torch.inf).topk(most, 0).indices for kind in kinds]
+    each = torch.arange(most * len(kinds), device=y.device)
+    return torch.cat(best)[torch.combinations(each)]
+
+
+def _scores(log_joint: LogJoint, y: Tensor) -> Tensor:
+    """The log joint of candidates ``(K, B, *S)``, checked."""
+    scores = log_joint(y)
+    if scores.shape != y.shape[:2]:
+        raise DataError(
+            f"the log joint of candidates {tuple(y.shape)} must have shape {tuple(y.shape[:2])}, "
+            f"got {tuple(scores.shape)}"
+        )
+    if scores.isnan().any():
+        raise DataError("the log joint of a candidate is NaN")
+    return scores
+
+
+def enumerated(
+    space: Space,
+    shape: tuple[int, ...],
+    log_joint: LogJoint,
+    *,
+    device: torch.device | str = "cpu",
+) -> tuple[Tensor, Tensor]:
+    """Every output and its log-probability, log p(y) = log_joint(y) - log Σ_y' exp log_joint(y').
+
+    Args:
+        space: what an output is.
+        shape: of a batch of outputs, ``(B, *S)``, as of the logits; at most 2^14 outputs ``*S``.
+        log_joint: log p(y|x) of bool candidates ``(K, B, *S)`` up to a constant, ``(K, B)``.
+        device: where the outputs are scored.
+
+    Returns:
+        the outputs ``(N, B, *S)``, the same for each row, and their log-probabilities ``(N, B)``:
+        exact weights for every other decision.
+
+    >>> y, log_p = enumerated(Binary(), (1, 2), lambda y: y.sum(-1) * torch.tensor(2.0).log())
+    >>> (log_p.exp().squeeze(1) * 9).round()
+    tensor([1., 2., 2., 4.])
+    """
+    batch, *one = shape
+    states = (one[-1], math.prod(one[:-1])) if space.coupled else (2, math.prod(one))
+    if states[1] * math.log(max(states[0], 1)) > math.log(_OUTPUTS) + 1e-9:
+        raise DataError(
+            f"an output of shape {tuple(one)} has {states[0]}^{states[1]} values and at most "
+            f"{_OUTPUTS:,} can be enumerated; draw samples instead"
+        )
+    y = space.enumerate(tuple(one)).to(device).unsqueeze(1).expand(-1, batch, *one)
+    part = max(1, _NUMBERS // max(1, y[0].numel()))
+    scores = torch.cat([_scores(log_joint, some) for some in y.split(part)])
+    return y, torch.log_softmax(scores, 0)
