@@ -21,7 +21,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 FLOORS = (
     "errors files checks plain_text parameters needs devices precision drawing _lazy",
     "spaces costs terms contrasts constraints proposals objectives energies nets encoders "
-    "gradients decisions context",
+    "gradients decisions context structure",
     "method recipes training learned_loss",
     "data",
     "tasks",

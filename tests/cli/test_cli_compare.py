@@ -36,6 +36,13 @@ def test_trains_only_what_the_store_lacks(
     report = (out / "report.md").read_text()
     assert "| seal-nce |" in report
     assert "samples=5" in report
+    # Whether structure pays, for the method whose loss-net gives probabilities.
+    for text in (result.out, report):
+        assert "nats a row" in text
+        assert "seal-nce: Structure " in text or "seal-nce: Not clear: " in text
+        assert "cross-entropy: " not in text.replace("- cross-entropy: ", "")
+    recorded = find(out / "results", method="seal-nce")[0].metrics
+    assert recorded["nats a row, low"] <= recorded["nats a row"] <= recorded["nats a row, high"]
     assert {run.seed for run in find(out / "results", method="seal-nce")} == {0, 1}
 
     again = lossnet(*command, "--seeds", "2")

@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,23 @@ def test_evaluates_the_test_part_of_its_own_data(
     assert json.loads(everything.out)["rows"] == 40
     text = lossnet("evaluate", model, trained_on).out
     assert "the test part's 8 rows" in text
+
+
+def test_says_whether_structure_pays(
+    lossnet: Run, model: Path, trained_on: Path, tmp_path: Path
+) -> None:
+    clf, test = MultiLabelClassifier.load(model), load_splits(trained_on).test
+    gain = clf.structure_gain(test)
+    assert str(gain) in lossnet("evaluate", model, trained_on).out
+    found = json.loads(lossnet("evaluate", model, trained_on, "--json").out)["structure"]
+    assert found == {model.name: {**asdict(gain), "words": str(gain)}}
+    # Not where the loss-net was not kept, nor of a single row.
+    lighter = clf.save(tmp_path / "lighter", keep_energy=False)
+    both = ["evaluate", model, trained_on, "--compare-with", lighter, "--split", "test"]
+    assert lossnet(*both).out.count("loss-net") == str(gain).count("loss-net")
+    assert list(json.loads(lossnet(*both, "--json").out)["structure"]) == [model.name]
+    one = write_csv(tmp_path / "one.csv", rows=1)
+    assert json.loads(lossnet("evaluate", model, one, "--json").out)["structure"] == {}
 
 
 def test_other_files_are_taken_whole(lossnet: Run, model: Path, tmp_path: Path) -> None:

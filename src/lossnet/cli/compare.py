@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from lossnet.cli.parser import add_data, add_settings, add_task_options, task_of_data
@@ -54,8 +55,9 @@ def run(args: argparse.Namespace) -> int:
                 print(f"[{number}/{len(plan)}] {settings.method}, seed {settings.seed}", flush=True)
             runs.append(_stored_or_trained(settings, parts, out / "results", args))
         write_text(out / "report.md", _report(task, runs, parts, args))
-    shown = table(runs, columns=None, metrics=task.compared(parts), format="text")
-    print(f"\n{shown}\n\nreport: {out / 'report.md'}; runs: {out / 'results'}")
+    shown = table(runs, columns=None, metrics=_columns(task, runs, parts), format="text")
+    said = "\n".join(["", *_structure(runs)])
+    print(f"\n{shown}\n{said}\nreport: {out / 'report.md'}; runs: {out / 'results'}")
     return 0
 
 
@@ -106,6 +108,8 @@ def _stored_or_trained(
     """The run, from the store where it is there."""
     from lossnet.cli.measure import identity, measure_parts, record_run
     from lossnet.reports import get
+    from lossnet.reports.tables import NATS, NATS_HIGH, NATS_LOW
+    from lossnet.tasks.structure import gain_or_none
 
     model = settings.estimator(verbose=0 if args.quiet else 1)
     wanted = identity(settings, model, parts)
@@ -114,8 +118,32 @@ def _stored_or_trained(
     settings.task.check_parts(model, parts)
     model.fit(parts.train, validation_data=parts.validation)
     report = measure_parts(settings.task, model, parts)
-    metrics = settings.task.flat(report[wanted["configuration"]["measured_on"]])
+    part = wanted["configuration"]["measured_on"]
+    metrics = settings.task.flat(report[part])
+    if (gain := gain_or_none(model, getattr(parts, part))) is not None:
+        metrics |= {NATS: gain.nats, NATS_LOW: gain.low, NATS_HIGH: gain.high}
     return record_run(store, wanted, model, metrics, command=args.command, tag="compare")
+
+
+def _columns(task: Task, runs: list[Run], parts: Parts[Any]) -> list[str]:
+    from lossnet.reports.tables import NATS
+
+    return [*task.compared(parts), *([NATS] if any(NATS in run.metrics for run in runs) else [])]
+
+
+def _structure(runs: list[Run]) -> list[str]:
+    """For each method whose loss-net gives probabilities, whether structure pays."""
+    from lossnet.reports.tables import NATS, NATS_HIGH, NATS_LOW
+    from lossnet.structure import in_words
+
+    lines = []
+    for method in dict.fromkeys(run.method for run in runs):
+        found: list[Any] = [run.metrics for run in runs if run.method == method]
+        found = [metrics for metrics in found if NATS in metrics]
+        if found:
+            means = [fmean(one[name] for one in found) for name in (NATS, NATS_LOW, NATS_HIGH)]
+            lines.append(f"{method}: {in_words(*means)}")
+    return lines
 
 
 def _report(task: Task, runs: list[Run], parts: Parts[Any], args: argparse.Namespace) -> str:
@@ -125,7 +153,8 @@ def _report(task: Task, runs: list[Run], parts: Parts[Any], args: argparse.Names
     part = runs[0].configuration["measured_on"]
     how = ["mean ± sample deviation over n seeds, in percent", task.measured_how]
     measured = f"Measured on the {part} part: {', '.join(filter(None, how))}; seconds of training."
-    shown = table(runs, columns=None, metrics=task.compared(parts))
+    shown = table(runs, columns=None, metrics=_columns(task, runs, parts))
+    said = "".join(f"{line}\n\n" for line in _structure(runs))
     settings = []
     for method, configuration in {run.method: run.configuration for run in runs}.items():
         found = parameters(method, configuration["method_params"])
@@ -134,5 +163,5 @@ def _report(task: Task, runs: list[Run], parts: Parts[Any], args: argparse.Names
     own = ("method", "method_params")
     shared = [f"{k}={v}" for k, v in runs[0].configuration.items() if k not in own]
     settings.append(f"- all: {', '.join(shared)}")
-    head = f"# {parts.name}\n\n{task.sizes(parts, args)}.\n{measured}\n\n{shown}\n\nSettings:\n\n"
-    return head + "\n".join([*settings, "", f"Made by `{args.command}`.", ""])
+    head = f"# {parts.name}\n\n{task.sizes(parts, args)}.\n{measured}\n\n{shown}\n\n{said}"
+    return head + "\n".join(["Settings:", "", *settings, "", f"Made by `{args.command}`.", ""])

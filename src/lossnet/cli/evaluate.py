@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load models and data, print the metrics, draw what is asked for."""
+    from lossnet.tasks.structure import gain_or_none
+
     task, judged = _load(args)
     measured = {name: task.measure(one.model, one.data, args) for name, one in judged.items()}
+    gains = {name: gain_or_none(one.model, one.data) for name, one in judged.items()}
+    found = {name: gain for name, gain in gains.items() if gain is not None}
     first, *others = judged
     model, data = judged[first]
     count, split = len(data), args.split
@@ -38,13 +43,17 @@ def run(args: argparse.Namespace) -> int:
         about = {"data": args.data, "split": split, task.unit: count}
         facts = task.model_facts(model, args)
         compared = {"compared_with": {name: measured[name] for name in others}} if others else {}
-        print(json.dumps({**about, **facts, "metrics": measured[first], **compared}, indent=2))
+        structure = {name: {**asdict(gain), "words": gain.words} for name, gain in found.items()}
+        about |= {**facts, "metrics": measured[first], **compared}
+        print(json.dumps({**about, "structure": structure}, indent=2))
     else:
         which = "all" if split == "all" else f"the {split} part's"
         texts = [f"{args.data}: {which} {count:,} {task.unit}"]
         texts += [] if others else [task.model_text(model, args)]
         print("; ".join(filter(None, texts)))
         print(task.table(measured if others else {"": measured[first]}))
+        for name, gain in found.items():
+            print(f"{name}: {gain}" if others else gain)
     for line in task.draw(judged, args):
         (to_stderr if args.json else print)(line)
     return 0

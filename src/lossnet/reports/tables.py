@@ -12,6 +12,9 @@ from lossnet.plain_text import aligned
 from lossnet.reports.store import Run, field_of
 
 MISSING = "–"
+#: Nats that the loss-net knows beyond the task-net: this column and the ends of its interval.
+NATS = "nats a row"
+NATS_LOW, NATS_HIGH = f"{NATS}, low", f"{NATS}, high"
 
 
 def summarise(values: Iterable[float | None], *, percent: bool = True, digits: int = 1) -> str:
@@ -50,7 +53,7 @@ def table(
     Args:
         runs: from :func:`lossnet.reports.find`.
         metrics: names of recorded metrics, or headings by such names; "seconds" is the time and
-            never in percent.
+            never in percent, nor is "nats a row".
         rows: the field of :class:`Run` that names a row, ``configuration__hidden`` for instance.
         columns: the field that names a column; None for one column per metric.
         format: "markdown", or "text" for columns aligned in a terminal.
@@ -104,7 +107,8 @@ def _cell(members: list[Run], name: str, percent: bool, digits: int) -> str:
     values = [value for value in values if value is not None]
     if not values:
         return MISSING
-    text = summarise(values, percent=percent and name != "seconds", digits=digits)
+    percent = percent and name not in ("seconds", NATS)
+    text = summarise(values, percent=percent, digits=max(digits, 2) if name == NATS else digits)
     return f"{text} (n={len(values)})"
 
 

@@ -20,10 +20,11 @@ from lossnet.errors import DataError, SettingError
 from lossnet.proposals import GBI, Proposal
 from lossnet.tasks.contract import TaskEstimator
 from lossnet.tasks.method_checks import check_given, refinement
+from lossnet.tasks.structure import MeasuresStructure
 from lossnet.training import Checkpoint, Duration, Trainer, resume, save_checkpoint, show_progress
 
 
-class StructuredEstimator(TaskEstimator):
+class StructuredEstimator(MeasuresStructure, TaskEstimator):
     """One ``fit``, prediction, refinement and storage for every task.
 
     A subclass with a ``fit`` of its own calls :meth:`_fit`.
