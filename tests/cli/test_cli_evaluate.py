@@ -34,7 +34,7 @@ def test_evaluates_the_test_part_of_its_own_data(
     assert test is not None
     clf = MultiLabelClassifier.load(model)
     expected = evaluate(test.Y, clf.predict_proba(test.X), clf.threshold_)
-    assert metrics_of(result)["at threshold"] == pytest.approx(expected)
+    assert metrics_of(result)["as predicted"] == pytest.approx(expected)
     stored = json.loads((model / "metrics.json").read_text())
     assert metrics_of(result) == stored["test"]
     everything = lossnet("evaluate", model, trained_on, "--split", "all", "--json")
@@ -233,8 +233,8 @@ def test_models_beside_each_other(
             metrics == json.loads(lossnet("evaluate", folder, trained_on, "--json").out)["metrics"]
         )
     head = lossnet("evaluate", model, trained_on, *beside).out.splitlines()[1]
-    assert "model at threshold" in head
-    assert "other at threshold" in head
+    assert "model as predicted" in head
+    assert "other as predicted" in head
 
 
 def test_all_of_a_folder_is_the_file_of_all_rows(lossnet: Run, model: Path, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_train_evaluate_predict(lossnet: Run, folder: Path) -> None:
     report = json.loads(lossnet("evaluate", model, news, "--json").out)
     assert (report["split"], report["texts"]) == ("test", 6)
     assert report["metrics"] == json.loads((model / "metrics.json").read_text())["test"]
-    assert report["metrics"]["at threshold"]["example-f1"] == 1.0
+    assert report["metrics"]["as predicted"]["example-f1"] == 1.0
     lines = lossnet("predict", model, news / "news_test.jsonl", "--proba").out.splitlines()
     rows = [json.loads(line) for line in lines]
     assert [row["labels"] for row in rows] == [labels for _, labels in KINDS] * 2

@@ -40,9 +40,9 @@ def test_writes_a_model_and_its_metrics(lossnet: Run, csv_file: Path, tmp_path: 
     assert not list(out.glob("*checkpoint*"))
     assert not list(out.glob(".*"))
     metrics = json.loads((out / "metrics.json").read_text())
-    assert set(metrics["test"]) == {"at threshold", "at 0.5"}
+    assert set(metrics["test"]) == {"as predicted", "at 0.5"}
     (run,) = find(tmp_path / "store")
-    assert run.metrics["example-f1"] == metrics["test"]["at threshold"]["example-f1"]
+    assert run.metrics["example-f1"] == metrics["test"]["as predicted"]["example-f1"]
     assert run.metrics["example-f1@0.5"] == metrics["test"]["at 0.5"]["example-f1"]
     assert run.command.startswith("lossnet train")
     assert run.configuration["method_params"]["samples"] > 0

@@ -74,6 +74,8 @@ class TaskEstimator(Fitted):
     accumulate: int = 1
     precision: Precision = "float32"
     refine: str | Proposal | None = None
+    decode: str = "auto"
+    decode_samples: int = 100
     device: str = "cpu"
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
@@ -159,10 +161,6 @@ class TaskEstimator(Fitted):
             return self.nets_, source
         nets = copy.deepcopy(dict(self.nets_))
         return {name: net.double() for name, net in nets.items()}, source.double()
-
-    def _decode(self, outputs: Any) -> Any:
-        """Predictions as users have them, from outputs."""
-        return outputs
 
     def _measure(self, data: Any, outputs: Any) -> float:
         """The metric of outputs against the truth."""

@@ -18,13 +18,13 @@ from lossnet.checks import check_int, describe
 from lossnet.context import stream_seed
 from lossnet.errors import DataError, SettingError
 from lossnet.proposals import GBI, Proposal
-from lossnet.tasks.contract import TaskEstimator
-from lossnet.tasks.method_checks import check_given, refinement
+from lossnet.tasks.deciding import DecidingEstimator
+from lossnet.tasks.method_checks import check_given
 from lossnet.tasks.structure import MeasuresStructure
 from lossnet.training import Checkpoint, Duration, Trainer, resume, save_checkpoint, show_progress
 
 
-class StructuredEstimator(MeasuresStructure, TaskEstimator):
+class StructuredEstimator(MeasuresStructure, DecidingEstimator):
     """One ``fit``, prediction, refinement and storage for every task.
 
     A subclass with a ``fit`` of its own calls :meth:`_fit`.
@@ -107,6 +107,7 @@ class StructuredEstimator(MeasuresStructure, TaskEstimator):
             for net in self.nets_.values():
                 net.eval().requires_grad_(False)
             self._finish(validation)
+            self._choose_decision(validation)
         return self
 
     def _labelled(self, inputs: tuple[Any, ...], what: str) -> Any:
@@ -182,7 +183,7 @@ class StructuredEstimator(MeasuresStructure, TaskEstimator):
             trainer.callbacks += [show_progress(self._metric_name()), Duration()]
         if checkpoint is None:
             return
-        free = {"device", "random_state", "refine", "verbose"}
+        free = {"device", "random_state", "refine", "verbose", "decode", "decode_samples"}
         params = {k: describe(v) for k, v in self.resolved_params().items() if k not in free}
         digest = " ".join(data.checksum() for data in given if data is not None)
         settings = params | {"seed": trainer.seed, "data": digest}
@@ -194,15 +195,6 @@ class StructuredEstimator(MeasuresStructure, TaskEstimator):
         trainer.callbacks.append(Checkpoint(checkpoint, settings))
 
     # Predicting ------------------------------------------------------------------------------
-
-    def _proposal(self) -> Proposal:
-        """What predicts: the method's own proposal, or the refinement asked for."""
-        proposal = refinement(self.refine, self.method_, self.nets_) or self.method_.predict
-        # Steps that were chosen for another refinement mean nothing for this one.
-        steps = self.refine_steps_ if self.refined_as_ == describe(self.refine) else None
-        if steps is not None and isinstance(proposal, GBI):
-            return replace(proposal, steps=steps)
-        return proposal
 
     def _descent(self, steps: int) -> GBI:
         """What predicts, if that is a descent on the energy, with this number of steps."""
@@ -230,8 +222,16 @@ class StructuredEstimator(MeasuresStructure, TaskEstimator):
 
     def predict(self, X: Any) -> Any:
         """The predictions for inputs."""
-        data = self._unseen(X)
-        return self._decode(self._outputs(self._proposal(), data))
+        return self._predicted(self._unseen(X))
+
+    def _predicted(self, data: Any) -> Any:
+        """Predictions as users have them."""
+        return self._decode(self._decided(self._decision(), data))
+
+    def tune_decision(self, X: Any, y: Any = None) -> Self:
+        """Choose ``decision_`` again on other data, as ``decode`` and ``metric`` determine."""
+        self._choose_decision(self._scored((X, y)))
+        return self
 
     def refinement_path(self, X: Any, *, steps: int = 30) -> Any:
         """What :meth:`predict_proba` gives after 0, 1, ... steps, ``(steps + 1, n, ...)``.

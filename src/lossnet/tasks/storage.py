@@ -17,6 +17,7 @@ from lossnet.checks import describe, is_plain
 from lossnet.errors import DataError, LossnetError, SettingError, unknown
 from lossnet.files import check_form
 from lossnet.tasks import model_folder
+from lossnet.tasks.decision import Decision
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, HISTORY, WEIGHTS, entry_of, json_bytes
 from lossnet.tasks.networks import shapes_of, without_memory
@@ -33,6 +34,7 @@ _HISTORY = [{"phase": str, "epoch": int, "seconds": float}]
 def save(model: StructuredEstimator, path: str | Path, *, keep_energy: bool) -> Path:
     """Write a fitted estimator's folder."""
     used = model._proposal().nets | model.method_.predict.nets
+    used |= {"energy"} if model.decision_.weight else set()
     used |= {str(getattr(model.nets_[name], "reads", None)) for name in used}
     kept = [name for name in sorted(model.nets_) if keep_energy or name in used]
     _check_unchanged(model, kept)
@@ -44,6 +46,7 @@ def save(model: StructuredEstimator, path: str | Path, *, keep_energy: bool) -> 
     for key, value in model.resolved_params().items():
         config["parameters" if is_plain(value) else "objects"][key] = describe(value)
     refined = {"refine_steps": model.refine_steps_, "refined_as": model.refined_as_}
+    refined |= {"decision": model.decision_.to_json()}
     config |= {"nets": kept, **refined, **facts}
     # Cloned: safetensors takes no two tensors of one storage, such as tied weights.
     owned = {key: value.detach().cpu().clone().contiguous() for key, value in tensors.items()}
@@ -88,6 +91,7 @@ def load(cls: type[E], path: str | Path, replace: dict[str, Any]) -> E:
         form = {"refine_steps": (None, int), "refined_as": (None, str), "nets": [str]}
         check_form(config, form, CONFIG)
         model.refine_steps_, model.refined_as_ = config["refine_steps"], config["refined_as"]
+        model.decision_ = Decision.from_json(entry_of(config, "decision", dict, path))
         files = {key: contents[name] for name, key in _FACTS.items() if name in contents}
         model._unpack(tensors, {**config, **{key: json.loads(v) for key, v in files.items()}})
         _check_sizes(model, config["nets"], tensors)

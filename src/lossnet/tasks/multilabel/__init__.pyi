@@ -65,6 +65,9 @@ from lossnet.tasks.multilabel.metrics import (
     hamming_loss as hamming_loss,
 )
 from lossnet.tasks.multilabel.metrics import (
+    jaccard as jaccard,
+)
+from lossnet.tasks.multilabel.metrics import (
     macro_f1 as macro_f1,
 )
 from lossnet.tasks.multilabel.metrics import (

@@ -18,12 +18,12 @@ from lossnet.files import check_form
 from lossnet.method import Method
 from lossnet.nets import LabelMLP
 from lossnet.spaces import Binary, Space
-from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.multilabel import thresholds
 from lossnet.tasks.multilabel.dataset import MultiLabelData
+from lossnet.tasks.multilabel.deciding import LabelDecisions
 from lossnet.tasks.multilabel.imputer import Imputer
-from lossnet.tasks.multilabel.metrics import apply_threshold, get_metric, with_unseen
+from lossnet.tasks.multilabel.metrics import get_metric, with_unseen
 from lossnet.tasks.multilabel.stratified import stratified_split
 from lossnet.tasks.multilabel.targets import LABELS_FORM, Labels, read_rows
 from lossnet.tasks.networks import NetFactory
@@ -33,7 +33,7 @@ from lossnet.training.predict import over_batches
 
 
 @dataclass(eq=False, repr=False)
-class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
+class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     """A feed-forward network for many labels at once, trained with a learned loss.
 
     :meth:`fit` takes features X ``(n, d)``: an array, a scipy sparse matrix or a pandas DataFrame.
@@ -67,6 +67,11 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         batch_size, max_epochs: rows per batch; maximum number of epochs of each phase.
         patience: epochs without improvement before a phase ends; the best weights are restored.
         accumulate, precision: pieces of a batch, to save memory; ``"bfloat16"`` runs nets in it.
+        decode: how outputs become label sets: ``"threshold"``; ``"expected"``, the set of highest
+            expected metric for the task-net's probabilities; ``"samples"``, the same over weighted
+            samples of the joint; ``"mode"``, the most probable set of the joint. ``"auto"`` leaves
+            the threshold only for a gain on validation data above its standard error.
+        decode_samples: number of samples for ``"samples"`` and ``"mode"``.
         refine: refine predictions with the energy: ``"net"`` descends from the task-net's
             output, ``"samples"`` from samples of it, ``"random"`` from random points; or a
             :class:`~lossnet.proposals.GBI`. None predicts as the method does. If it is set after
@@ -79,6 +84,7 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         threshold_: the threshold, a number or an array with one per label.
         label_names_, classes_: names of the labels; 0 and 1 for each, ``(L, 2)``, or the two
             classes of a 1-D y.
+        decision_: the :class:`~lossnet.tasks.decision.Decision` and what was measured of it.
         best_metric_: validation metric of the restored weights; None without validation data.
         refine_steps_: number of steps chosen by :meth:`tune_refinement`; None if not tuned.
 
@@ -196,24 +202,6 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         if validation is not None:
             self._choose_threshold(validation)
 
-    def _choose_threshold(self, data: Any) -> None:
-        metric, outputs = get_metric(self.metric), self._outputs(self._proposal(), data)
-        proba = with_unseen(outputs, data.n_labels)
-        found = thresholds.choose_threshold(self.threshold, metric, data.Y, proba)
-        self.best_metric_ = float(metric(data.Y, proba, found))
-        self.threshold_ = found if isinstance(found, float) else found[: self.n_labels_]
-
-    def tune_threshold(self, X: Any, Y: Any = None) -> Self:
-        """Tune ``threshold_`` again on other data, for example after setting ``refine``.
-
-        ``threshold`` and ``metric`` determine how; the nets do not change.
-        """
-        thresholds.check_threshold(self.threshold)
-        data = self._scored((X, Y))
-        thresholds.check_metric(get_metric(self.metric), data.Y)
-        self._choose_threshold(data)
-        return self
-
     def tune_refinement(self, X: Any, y: Any = None, *, most: int = 30) -> Self:
         """Choose the number of descent steps, 0 to ``most``, and the threshold.
 
@@ -233,10 +221,6 @@ class MultiLabelClassifier(ClassifierMixin, StructuredEstimator):
         """
         proba: np.ndarray = super().predict_proba(X)
         return proba if self.labels_.classes is None else np.hstack([1.0 - proba, proba])
-
-    def _decode(self, outputs: np.ndarray) -> np.ndarray:
-        """0/1 labels ``(n, L)``: probabilities at or above ``threshold_``; classes of a 1-D y."""
-        return self.labels_.decode(apply_threshold(outputs, self.threshold_))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Subset accuracy: the share of rows with all labels correct."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -80,10 +81,17 @@ def with_unseen(values: NDArray[Any], labels: int, fill: float = 0.0) -> NDArray
     return np.pad(values, around, constant_values=fill) if more > 0 else values
 
 
-def f1_of_counts(tp: Counts, predicted: Counts, gold: Counts, *, empty: float) -> Floats:
-    """F1 = 2 tp / (predicted + gold), elementwise; ``empty`` where the denominator is 0."""
-    total = np.add(predicted, gold)
-    return np.where(total == 0, empty, 2.0 * tp / np.maximum(total, 1))
+def f1_of_counts(
+    tp: Counts, predicted: Counts, gold: Counts, *, empty: float, beta: float = 1.0
+) -> Floats:
+    """F = (1 + β²) tp / (predicted + β² gold), elementwise; ``empty`` where that is 0 / 0."""
+    total = predicted + beta**2 * gold
+    return np.where(total == 0, empty, (1.0 + beta**2) * tp / np.where(total == 0, 1.0, total))
+
+
+def _jaccard(tp: Counts, predicted: Counts, gold: Counts) -> Floats:
+    union = predicted + gold - tp
+    return np.where(union == 0, 1.0, tp / np.maximum(union, 1))
 
 
 def _sum(counts: Counts) -> Counts:
@@ -94,6 +102,9 @@ def _sum(counts: Counts) -> Counts:
 #: and gold (..., n or L) and of n L. So they are known at every threshold from one pass.
 COUNTED: dict[str, tuple[int, Callable[..., Floats]]] = {
     "example-f1": (0, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=1.0).mean(-1)),
+    "example-f2": (0, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=1.0, beta=2).mean(-1)),
+    "example-f0.5": (0, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=1, beta=0.5).mean(-1)),
+    "jaccard": (0, lambda tp, p, g, size: _jaccard(tp, p, g).mean(-1)),
     "micro-f1": (1, lambda tp, p, g, size: f1_of_counts(_sum(tp), _sum(p), _sum(g), empty=0.0)),
     "macro-f1": (1, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=0.0).mean(-1)),
     "subset-accuracy": (0, lambda tp, p, g, size: ((tp == g) & (p == g)).mean(-1)),
@@ -145,6 +156,15 @@ def macro_f1(Y: ArrayLike, P: ArrayLike) -> float:
 def subset_accuracy(Y: ArrayLike, P: ArrayLike) -> float:
     """Share of rows whose whole label set is right (exact match)."""
     return _counted("subset-accuracy", Y, P)
+
+
+def jaccard(Y: ArrayLike, P: ArrayLike) -> float:
+    """Mean over rows of |Y_i ∩ P_i| / |Y_i ∪ P_i|; 1 where both are empty.
+
+    >>> jaccard([[1, 1, 0]], [[1, 0, 0]])
+    0.5
+    """
+    return _counted("jaccard", Y, P)
 
 
 def hamming_loss(Y: ArrayLike, P: ArrayLike) -> float:
@@ -232,12 +252,19 @@ class Metric:
 
 METRICS: dict[str, Metric] = {
     "example-f1": Metric("example-f1", example_f1),
+    "example-f2": Metric("example-f2", partial(_counted, "example-f2")),
+    "example-f0.5": Metric("example-f0.5", partial(_counted, "example-f0.5")),
+    "jaccard": Metric("jaccard", jaccard),
     "micro-f1": Metric("micro-f1", micro_f1),
     "macro-f1": Metric("macro-f1", macro_f1),
     "subset-accuracy": Metric("subset-accuracy", subset_accuracy),
     "hamming": Metric("hamming", hamming),
     "map": Metric("map", mean_average_precision, needs="probabilities"),
 }
+
+
+#: Metrics that reports leave out.
+_ON_DEMAND = ("example-f2", "example-f0.5", "jaccard")
 
 
 def get_metric(metric: str | Metric | MetricFunction) -> Metric:
@@ -258,7 +285,7 @@ def get_metric(metric: str | Metric | MetricFunction) -> Metric:
 
 
 def evaluate(Y: ArrayLike, proba: ArrayLike, threshold: ArrayLike = 0.5) -> dict[str, float]:
-    """Every metric of :data:`METRICS`, with ``proba`` cut at ``threshold`` (one, or one a label).
+    """The usual metrics, with ``proba`` cut at ``threshold`` (one, or one a label).
 
     >>> evaluate([[1, 0], [0, 1]], [[0.9, 0.2], [0.1, 0.4]])["example-f1"]
     0.5
@@ -268,4 +295,5 @@ def evaluate(Y: ArrayLike, proba: ArrayLike, threshold: ArrayLike = 0.5) -> dict
     return {
         name: float(metric.function(gold, predicted if metric.needs == "labels" else values))
         for name, metric in METRICS.items()
+        if name not in _ON_DEMAND
     }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lossnet.tasks.multilabel.dataset import MultiLabelData
     from lossnet.tasks.parts import Parts
 
-OWN, HALF = "at threshold", "at 0.5"
+OWN, HALF = "as predicted", "at 0.5"
 
 
 class MultiLabelTask(Task):
@@ -37,7 +37,7 @@ class MultiLabelTask(Task):
     outputs = (".jsonl", ".csv")
     not_in_files = frozenset({"task_net", "energy_net"})
     facts_form: Mapping[str, Any] = {"labels": [str], "features": [str], "labels_given": bool}
-    measured_how = "at the models' thresholds, or at 0.5 where a column says so"
+    measured_how = "as the models decide, or at 0.5 where a column says so"
 
     def add_options(self, group: Any, command: str) -> None:
         """``--labels``, and for a trained model ``--threshold``."""
@@ -110,20 +110,17 @@ class MultiLabelTask(Task):
     # Metrics ---------------------------------------------------------------------------------
 
     def measure(self, model: Any, data: Any, args: Namespace | None = None) -> Measured:
-        """Every metric at the model's threshold (or the one given) and at 0.5."""
-        import numpy as np
-
+        """Every metric of the predictions (or at the threshold given) and at 0.5."""
         from lossnet.tasks.multilabel.metrics import evaluate, with_unseen
 
-        given, proba = args and args.threshold, _probabilities(model, data)
+        given = args and args.threshold
+        on, proba = (with_unseen(found, data.n_labels) for found in _predicted(model, data, given))
         first = OWN if given is None else f"at {given:g}"
-        proba = with_unseen(proba, data.n_labels)
-        threshold = with_unseen(np.asarray(_threshold(model, args)), data.n_labels, fill=1.0)
-        own = evaluate(data.Y, proba, threshold)
-        return {first: own, HALF: evaluate(data.Y, proba, 0.5)}
+        half = evaluate(data.Y, proba, 0.5)
+        return {first: evaluate(data.Y, on, 0.5) | {"map": half["map"]}, HALF: half}
 
     def flat(self, measured: Measured) -> dict[str, float]:
-        """``example-f1`` at the threshold and, at 0.5, ``example-f1@0.5``."""
+        """``example-f1`` of the predictions and, at 0.5, ``example-f1@0.5``."""
         # MAP reads probabilities: no threshold changes it.
         half = {f"{name}@0.5": v for name, v in measured[HALF].items() if name != "map"}
         return measured[OWN] | half
@@ -133,23 +130,30 @@ class MultiLabelTask(Task):
         return ("example-f1", "example-f1@0.5", "subset-accuracy", "micro-f1", "map", "seconds")
 
     def model_facts(self, model: Any, args: Namespace | None = None) -> dict[str, Any]:
-        """The threshold, or the thresholds."""
+        """The threshold, or the thresholds, and the decision."""
         threshold = _threshold(model, args)
-        return {"threshold": threshold.tolist() if hasattr(threshold, "tolist") else threshold}
+        plain = threshold.tolist() if hasattr(threshold, "tolist") else threshold
+        decided = {} if args and args.threshold else {"decision": model.decision_.to_json()}
+        return {"threshold": plain, **decided}
 
     def model_text(self, model: Any, args: Namespace | None = None) -> str:
-        """The threshold, or the range of thresholds."""
+        """The threshold, or the range of thresholds, and the decision."""
         threshold = _threshold(model, args)
-        if getattr(threshold, "ndim", 0):
-            return f"threshold {threshold.min():.3g} to {threshold.max():.3g}, one per label"
-        return f"threshold {float(threshold):.3g}"
+        text = f"threshold {float(threshold):.3g}" if not getattr(threshold, "ndim", 0) else ""
+        text = text or f"threshold {threshold.min():.3g} to {threshold.max():.3g}, one per label"
+        decision = model._decision()
+        if (args and args.threshold) or not decision.tried:
+            return text
+        return f"{text}; decides by {decision.words}"
 
     # Predictions -----------------------------------------------------------------------------
 
     def write(self, model: Any, data: Any, args: Namespace) -> None:
         """The labels of every row, as JSON lines or CSV."""
         chosen = copy.copy(model)
-        chosen.threshold_ = _threshold(model, args)
+        if args.threshold is not None:
+            chosen.set_params(decode="threshold")
+            chosen.threshold_ = args.threshold
         if (args.out or "").lower().endswith(".csv"):
             emit([_csv(chosen, data, args.proba)], args.out)
         else:
@@ -158,7 +162,7 @@ class MultiLabelTask(Task):
     def json_rows(self, model: Any, data: Any, *, proba: bool) -> Iterator[dict[str, Any]]:
         """The labels that are on, and all probabilities where asked for."""
         names = model.label_names_
-        for on, values in _predicted(model, data):
+        for on, values in zip(*_predicted(model, data), strict=True):
             row: dict[str, Any] = {"labels": [n for n, hit in zip(names, on, strict=True) if hit]}
             if proba:
                 rounded = (round(float(value), 6) for value in values)
@@ -174,17 +178,21 @@ def _csv(model: Any, data: MultiLabelData, proba: bool) -> str:
     writer = csv.writer(text, lineterminator="\n")
     head = ["row", *(f"{PREFIX}{name}" for name in names)]
     writer.writerow(head + [f"probability:{name}" for name in names if proba])
-    for row, (on, values) in enumerate(_predicted(model, data)):
+    for row, (on, values) in enumerate(zip(*_predicted(model, data), strict=True)):
         writer.writerow([row, *on, *(f"{value:.6g}" for value in values if proba)])
     return text.getvalue()
 
 
-def _predicted(model: Any, data: MultiLabelData) -> Iterator[tuple[Any, Any]]:
-    """Labels and probabilities of each row."""
+def _predicted(model: Any, data: MultiLabelData, threshold: Any = None) -> tuple[Any, Any]:
+    """0/1 labels ``(n, L)``, by the model's decision or at a threshold, and probabilities."""
     from lossnet.tasks.multilabel.metrics import apply_threshold
 
     proba = _probabilities(model, data)
-    return zip(apply_threshold(proba, model.threshold_), proba, strict=True)
+    decision = model._decision()
+    if threshold is None and decision.rule != model.usual_rule:
+        return model._decided(decision, model._unseen(data.without_labels())), proba
+    cut = model.threshold_ if threshold is None else threshold
+    return apply_threshold(proba, cut), proba
 
 
 def _probabilities(model: Any, data: MultiLabelData) -> Any:

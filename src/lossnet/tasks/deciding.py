@@ -1,0 +1,133 @@
+"""Estimators that decide for a metric: the usual rule, or a better one on validation data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+from lossnet.checks import check_choice, check_int, describe
+from lossnet.errors import SettingError
+from lossnet.method import Method
+from lossnet.proposals import GBI, Proposal
+from lossnet.tasks.contract import TaskEstimator
+from lossnet.tasks.decision import Decision, choose
+from lossnet.tasks.method_checks import refinement
+
+#: Rules of decision besides the task's usual one, and what they need.
+RULES = {
+    "expected": "probabilities of a task-net and a metric of single examples",
+    "samples": "a loss-net that gives probabilities and a metric of single examples",
+    "mode": "a loss-net that gives probabilities",
+}
+
+
+class DecidingEstimator(TaskEstimator):
+    """How outputs become predictions; a task says which rules it has besides its usual one."""
+
+    #: The rule that decides position by position.
+    usual_rule: ClassVar[str] = "argmax"
+    decision_: Decision
+
+    # The task --------------------------------------------------------------------------------
+
+    def _discrete(self, outputs: Any) -> Any:
+        """What the usual rule decides on outputs."""
+        return outputs
+
+    def _decode(self, discrete: Any) -> Any:
+        """Predictions as users have them, from what a rule decided."""
+        return discrete
+
+    def _rules_for(self, method: Method, *, named: bool) -> list[str]:
+        """Rules besides the usual one that suit the metric and the method.
+
+        With ``named`` all that can serve them, also where they cost much or suit less.
+        """
+        return []
+
+    def _trials_of(self, rule: str) -> list[Decision]:
+        """What to try of a rule on validation data; the last one serves where there is none."""
+        return [Decision(rule)]
+
+    def _decide(self, decision: Decision, data: Any) -> Any:
+        """What another rule than the usual one decides, in the form of :meth:`_discrete`."""
+        raise NotImplementedError
+
+    def _effective_samples(self, decision: Decision, data: Any) -> float | None:
+        """Mean effective sample size of a decision by samples; None where none are drawn."""
+        return None
+
+    def _metric_of(self, data: Any, discrete: Any) -> float:
+        """The metric of what a rule decided."""
+        raise NotImplementedError
+
+    def _difference(self, data: Any, before: Any, after: Any) -> tuple[float, float]:
+        """How much the metric of ``after`` exceeds that of ``before``, and its standard error."""
+        raise NotImplementedError
+
+    # The choice ------------------------------------------------------------------------------
+
+    def _check_settings(self) -> Method:
+        method = super()._check_settings()
+        check_int("decode_samples", self.decode_samples)
+        self._check_decode(method)
+        return method
+
+    def _check_decode(self, method: Method) -> None:
+        """Raise unless ``decode`` names a rule that the metric and the method allow."""
+        check_choice("decode", self.decode, ("auto", self.usual_rule, *RULES))
+        allowed = "auto", self.usual_rule, *self._rules_for(method, named=True)
+        if self.decode not in allowed:
+            needs = f"decode={self.decode!r} needs {RULES[self.decode]}"
+            what = f"{method.name!r} with metric {self._metric_name()!r}"
+            raise SettingError(f"{needs}; {what} allows {', '.join(map(repr, allowed))}")
+        if self.refine is not None and self.decode not in allowed[:2]:
+            what = f"decode={self.decode!r} and refine={self.refine!r} both find better outputs"
+            raise SettingError(f"{what}; leave one of them out")
+
+    def _proposal(self) -> Proposal:
+        """What predicts: the method's own proposal, or the refinement asked for."""
+        proposal = refinement(self.refine, self.method_, self.nets_) or self.method_.predict
+        # Steps that were chosen for another refinement mean nothing for this one.
+        steps = self.refine_steps_ if self.refined_as_ == describe(self.refine) else None
+        if steps is not None and isinstance(proposal, GBI):
+            return replace(proposal, steps=steps)
+        return proposal
+
+    def _decision(self) -> Decision:
+        """What predicts: the decision that was chosen, unless parameters name another."""
+        self._check_decode(self.method_)
+        if self.refine is not None or self.decode == self.usual_rule:
+            return Decision(self.usual_rule)
+        if self.decode in ("auto", self.decision_.rule):
+            return self.decision_
+        return self._trials_of(self.decode)[-1]
+
+    def _decided(self, decision: Decision, data: Any) -> Any:
+        """What a rule decides, the usual one or another."""
+        if decision.rule == self.usual_rule:
+            return self._discrete(self._outputs(self._proposal(), data))
+        if decision.weight and "energy" not in self.nets_:
+            what = f"decode={decision.rule!r} needs the loss-net, which was not kept"
+            raise SettingError(f"{what}; save with keep_energy=True, or use {self.usual_rule!r}")
+        return self._decide(decision, data)
+
+    def _choose_decision(self, data: Any) -> None:
+        """Set ``decision_``: the rule of highest metric on this data (or None), as allowed."""
+        self._check_decode(self.method_)
+        usual, named = Decision(self.usual_rule), self.decode != "auto"
+        rules = [self.decode] if named else self._rules_for(self.method_, named=False)
+        trials = [t for rule in rules if rule != usual.rule for t in self._trials_of(rule)]
+        if self.refine is not None or not trials or (data is None and not named):
+            self.decision_ = usual
+        elif data is None:
+            self.decision_ = trials[-1]
+        else:
+            how: dict[str, Any] = {
+                "predictions": partial(self._decided, data=data),
+                "metric": partial(self._metric_of, data),
+                "difference": partial(self._difference, data),
+            }
+            found = choose(usual, trials, **how, insist=named)
+            self.decision_ = replace(found, ess=self._effective_samples(found, data))

@@ -1,0 +1,94 @@
+"""Decisions of :class:`~lossnet.MultiLabelClassifier`."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from lossnet.method import Method
+from lossnet.spaces import Binary
+from lossnet.tasks.decision import Decision, paired_difference
+from lossnet.tasks.estimator import StructuredEstimator
+from lossnet.tasks.multilabel import decisions, thresholds
+from lossnet.tasks.multilabel.metrics import apply_threshold, get_metric, with_unseen
+from lossnet.tasks.multilabel.targets import Labels
+from lossnet.training.predict import Output, over_batches
+
+
+class LabelDecisions(StructuredEstimator):
+    """The rules that label sets are decided by."""
+
+    usual_rule = "threshold"
+    threshold_: Any
+    labels_: Labels
+    n_labels_: int
+    best_metric_: float | None
+
+    def _discrete(self, outputs: np.ndarray) -> np.ndarray:
+        """0/1 labels ``(n, L)``: probabilities at or above ``threshold_``."""
+        return apply_threshold(outputs, self.threshold_)
+
+    def _decode(self, discrete: np.ndarray) -> np.ndarray:
+        """0/1 labels ``(n, L)``; classes of a 1-D y."""
+        return self.labels_.decode(discrete)
+
+    def _rules_for(self, method: Method, *, named: bool) -> list[str]:
+        if not method.task_net_predicts:
+            return []  # what a descent gives are no probabilities
+        meaning = method.meaning if "energy" in method.nets else None
+        return decisions.rules(get_metric(self.metric), meaning, named=named)
+
+    def _trials_of(self, rule: str) -> list[Decision]:
+        return decisions.trials(rule, self.threshold_, int(self.decode_samples))
+
+    def _decide(self, decision: Decision, data: Any) -> np.ndarray:
+        metric = get_metric(self.metric)
+        if decision.rule == "expected":
+            proba = self._outputs(self._proposal(), data)
+            return decisions.expected(metric, proba, decision.temperature).astype(np.uint8)
+        decide = decisions.decider(decision, metric, self.method_.meaning)
+        return self._by_joint(decide, data).astype(np.uint8)
+
+    def _by_joint(self, output: Output, data: Any) -> np.ndarray:
+        nets, source = self.nets_, self._source(data.without_labels())
+        found = over_batches(output, nets, Binary(), source, 256, precision=self.precision)
+        return found.cpu().numpy()
+
+    def _effective_samples(self, decision: Decision, data: Any) -> float | None:
+        if not decision.weight:
+            return None
+        measure = decisions.effective_samples(decision, self.method_.meaning)
+        found = float(self._by_joint(measure, data).mean())
+        return found if np.isfinite(found) else None
+
+    def _metric_of(self, data: Any, discrete: np.ndarray) -> float:
+        return float(get_metric(self.metric)(data.Y, with_unseen(discrete, data.n_labels)))
+
+    def _difference(self, data: Any, before: Any, after: Any) -> tuple[float, float]:
+        metric, values = get_metric(self.metric), []
+        for discrete in (before, after):
+            P = with_unseen(discrete, data.n_labels)
+            rows = range(len(data))
+            values.append([metric(data.Y[k : k + 1], P[k : k + 1]) for k in rows])
+        return paired_difference(*map(np.array, values))
+
+    # Thresholds ------------------------------------------------------------------------------
+
+    def _choose_threshold(self, data: Any) -> None:
+        metric, outputs = get_metric(self.metric), self._outputs(self._proposal(), data)
+        proba = with_unseen(outputs, data.n_labels)
+        found = thresholds.choose_threshold(self.threshold, metric, data.Y, proba)
+        self.best_metric_ = float(metric(data.Y, proba, found))
+        self.threshold_ = found if isinstance(found, float) else found[: self.n_labels_]
+
+    def tune_threshold(self, X: Any, Y: Any = None) -> Self:
+        """Tune ``threshold_`` again on other data, for example after setting ``refine``.
+
+        ``threshold`` and ``metric`` determine how; the nets do not change.
+        """
+        thresholds.check_threshold(self.threshold)
+        data = self._scored((X, Y))
+        thresholds.check_metric(get_metric(self.metric), data.Y)
+        self._choose_threshold(data)
+        return self

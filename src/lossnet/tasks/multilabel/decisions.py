@@ -1,0 +1,130 @@
+"""Which label sets to predict for a metric, from the nets' probabilities or from their joint.
+
+Metrics of one row at a time have a best prediction for every distribution of label sets. Metrics of
+all rows together, such as micro-F1, have none, and their usual threshold stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lossnet.context import Context
+from lossnet.contrasts.meaning import Meaning
+from lossnet.decisions import (
+    Joint,
+    best_f,
+    best_f_of_samples,
+    best_jaccard,
+    local_search,
+    marginals,
+    minimum_risk,
+    most_probable,
+    of_rows,
+    temper,
+)
+from lossnet.spaces import sparse
+from lossnet.tasks.decision import Decision
+from lossnet.tasks.multilabel.metrics import Metric
+
+TEMPERATURES = (0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0, 3.0)
+WEIGHTS = (0.5, 0.75, 1.0)
+#: Metrics that are a mean over rows, F-beta of any beta aside.
+BY_ROW = ("subset-accuracy", "hamming", "jaccard")
+_F = re.compile(r"example-f(\d+(?:\.\d+)?)")
+
+
+def beta_of(metric: Metric) -> float | None:
+    """The beta of an example-based F measure, or None."""
+    found = _F.fullmatch(metric.name)
+    return float(found[1]) if found else None
+
+
+def by_row(metric: Metric) -> bool:
+    """Whether the metric is a mean over rows, so that a row has a best prediction."""
+    return metric.name in BY_ROW or beta_of(metric) is not None
+
+
+def trials(rule: str, threshold: Any, samples: int) -> list[Decision]:
+    """What to try of a rule on validation data."""
+    if rule == "expected":
+        return [Decision(rule, temperature=t) for t in TEMPERATURES]
+    if rule == "samples":
+        return [Decision(rule, samples=samples, weight=weight) for weight in WEIGHTS]
+    offsets = {0.0}
+    if np.ndim(threshold) == 0 and 0 < float(threshold) < 1:
+        offsets.add(-float(np.log(threshold) - np.log1p(-threshold)))
+    grid = [(weight, offset) for weight in WEIGHTS for offset in sorted(offsets)]
+    return [Decision(rule, samples=samples, weight=w, offset=o) for w, o in grid]
+
+
+def rules(metric: Metric, meaning: Meaning | None, *, named: bool) -> list[str]:
+    """The rules that suit a metric, or with ``named`` those that can serve it at all.
+
+    ``meaning`` is the loss-net's, None without one.
+    """
+    joint = meaning is not None and meaning.joint is not None
+    if metric.needs != "labels" or not (named or by_row(metric)):
+        return []
+    found = ["expected"] if metric.name == "jaccard" or beta_of(metric) is not None else []
+    if joint and (named or metric.name != "subset-accuracy"):
+        found.append("samples")
+    if joint and (named or metric.name == "subset-accuracy"):
+        found.append("mode")
+    return found
+
+
+def expected(metric: Metric, proba: np.ndarray, temperature: float) -> np.ndarray:
+    """The sets of highest expected metric for independent labels, ``(n, L)`` bool."""
+    p = temper(torch.as_tensor(proba, dtype=torch.float64), temperature)
+    beta = beta_of(metric)
+    return (best_jaccard(p) if beta is None else best_f(p, beta)).numpy()
+
+
+def decider(decision: Decision, metric: Metric, meaning: Meaning) -> Callable[[Context], Tensor]:
+    """The function that decides on a batch, ``(B, L)`` bool, by the joint."""
+
+    def decide(context: Context) -> Tensor:
+        joint = Joint(context, meaning, decision.weight, decision.offset)
+        drawn = joint.candidates(decision.samples)
+        if drawn.ess is None and (decision.rule == "mode" or metric.name == "subset-accuracy"):
+            return most_probable(drawn.y, drawn.w)  # of all label sets
+        if decision.rule == "mode":
+            y = sparse.prepend(joint.rounded().to(drawn.y.dtype), drawn.y)
+            return local_search(joint.log_p, most_probable(y, joint.log_p(y)), space=context.space)
+        beta = beta_of(metric)
+        if beta is not None:
+            return best_f_of_samples(drawn.y, drawn.w, beta)
+        if metric.name == "subset-accuracy":
+            return most_probable(drawn.y, drawn.w)
+        if metric.name == "hamming":
+            return marginals(drawn.y, drawn.w) >= 0.5
+        function = lambda truth, one: metric(truth[None], one[None])  # noqa: E731
+        utility = _jaccard if metric.name == "jaccard" else of_rows(function)
+        chosen = minimum_risk(drawn.y, drawn.y, drawn.w, utility)
+        y = sparse.dense(drawn.y, torch.bool)
+        return y[chosen, torch.arange(len(chosen), device=y.device)]
+
+    return decide
+
+
+def _jaccard(truth: Tensor, predicted: Tensor) -> Tensor:
+    union = (truth | predicted).sum(-1)
+    return torch.where(union == 0, 1.0, (truth & predicted).sum(-1) / union.clamp_min(1))
+
+
+def effective_samples(decision: Decision, meaning: Meaning) -> Callable[[Context], Tensor]:
+    """The function that gives a batch's effective sample sizes, ``(B,)``."""
+
+    def measure(context: Context) -> Tensor:
+        joint = Joint(context, meaning, decision.weight, decision.offset)
+        drawn = joint.candidates(decision.samples)
+        sizes = drawn.ess
+        return drawn.w.new_full((drawn.w.shape[1],), torch.inf) if sizes is None else sizes
+
+    return measure

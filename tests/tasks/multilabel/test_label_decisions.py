@@ -1,0 +1,142 @@
+"""Label sets decided for a metric, against brute force over all of them."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from lossnet import MultiLabelClassifier
+from lossnet.errors import SettingError
+from lossnet.tasks.multilabel import METRICS, get_metric, ising
+
+QUICK = {"hidden": (16,), "global_hidden": 8, "max_epochs": 4, "random_state": 0, "batch_size": 32}
+DATA = ising(coupling=2.0, labels=4, features=3, n_train=300, n_validation=200, n_test=60, seed=1)
+TEST = DATA.test.X
+
+
+def fitted(method="seal-nce", **settings):
+    model = MultiLabelClassifier(method, **{**QUICK, **settings})
+    return model.fit(DATA.train, validation_data=DATA.validation)
+
+
+def states(labels=4):
+    return ((np.arange(2**labels)[:, None] >> np.arange(labels)) & 1).astype(np.uint8)
+
+
+def exact(model, weight=1.0, offset=0.0):
+    """Every label set and its probability for every test row, by the definition."""
+    every, proba = states(), np.clip(model.predict_proba(TEST).astype(np.float64), 1e-12, 1 - 1e-7)
+    log_q = np.log(proba) @ every.T + np.log1p(-proba) @ (1 - every.T)
+    energies = [model.energy(TEST, np.tile(y, (len(TEST), 1))) for y in every]
+    joint = -np.stack(energies, 1).astype(np.float64)
+    joint += log_q if model.method_.meaning.joint == "ratio" else 0.0
+    found = weight * joint + (1 - weight) * log_q + offset * every.sum(1)
+    return every, np.exp(found - logsumexp(found, 1, keepdims=True))
+
+
+def best(every, p, metric):
+    """The set of highest expected metric for every row."""
+    function = get_metric(metric)
+    values = np.array([[function(t[None], g[None]) for t in every] for g in every])
+    return p @ values.T
+
+
+@pytest.mark.parametrize("method", ["seal-nce", "seal-ranking"])
+@pytest.mark.parametrize(
+    ("rule", "metric"),
+    [("mode", "subset-accuracy"), ("samples", "example-f1"), ("samples", "hamming"),
+     ("samples", "jaccard"), ("samples", "example-f2")],
+)  # fmt: skip
+def test_decisions_by_the_joint_are_the_best_of_all_label_sets(method, rule, metric):
+    model = fitted(method, metric=metric, decode=rule)
+    decision = model.decision_
+    assert decision.rule == rule
+    every, p = exact(model, decision.weight, decision.offset)
+    expected = best(every, p, metric)
+    predicted = model.predict(TEST)
+    reached = expected[np.arange(len(TEST)), predicted @ (1 << np.arange(4))]
+    assert reached == pytest.approx(expected.max(1), abs=1e-5)
+
+
+@pytest.mark.parametrize("metric", ["example-f1", "example-f0.5", "jaccard"])
+def test_expected_decisions_are_the_best_for_independent_labels(metric):
+    model = fitted("cross-entropy", metric=metric, decode="expected")
+    logits = np.log(p := model.predict_proba(TEST).astype(np.float64)) - np.log1p(-p)
+    tempered = 1 / (1 + np.exp(-logits / model.decision_.temperature))
+    every = states()
+    p = np.exp(np.log(tempered) @ every.T + np.log1p(-tempered) @ (1 - every.T))
+    expected = best(every, p, metric)
+    reached = expected[np.arange(len(TEST)), model.predict(TEST) @ (1 << np.arange(4))]
+    assert reached == pytest.approx(expected.max(1), abs=1e-6)
+
+
+def test_auto_is_never_below_the_threshold_on_validation_data():
+    for metric in ("subset-accuracy", "example-f1", "hamming"):
+        decision = fitted(metric=metric).decision_
+        usual = decision.tried["threshold"]
+        assert decision.tried[decision.rule] >= usual
+        assert (
+            decision.rule == "threshold" or decision.tried[decision.rule] - usual > decision.error
+        )
+
+
+def test_a_metric_of_all_rows_keeps_the_threshold():
+    assert fitted(metric="micro-f1").decision_.rule == "threshold"
+
+
+def test_minimum_risk_for_a_function_of_your_own():
+    def half_right(Y, P):
+        return float(((Y == P).sum(1) >= 3).mean())
+
+    assert fitted(metric=half_right).decision_.rule == "threshold"
+    model = fitted(metric=half_right, decode="samples")
+    every, p = exact(model, model.decision_.weight)
+    expected = best(every, p, half_right)
+    reached = expected[np.arange(len(TEST)), model.predict(TEST) @ (1 << np.arange(4))]
+    assert reached == pytest.approx(expected.max(1), abs=1e-5)
+
+
+def test_predictions_do_not_depend_on_other_rows():
+    model = fitted(metric="subset-accuracy", decode="mode", decode_samples=20)
+    together = model.predict(TEST)
+    assert np.array_equal(together[:7], model.predict(TEST[:7]))
+
+
+def test_a_decision_is_saved_and_loaded(tmp_path):
+    model = fitted(metric="subset-accuracy", decode="mode")
+    folder = model.save(tmp_path / "model", keep_energy=False)
+    again = MultiLabelClassifier.load(folder)
+    assert again.decision_ == model.decision_
+    assert np.array_equal(again.predict(TEST), model.predict(TEST))
+
+
+def test_decode_can_be_set_after_fit():
+    model = fitted(metric="subset-accuracy", decode="mode")
+    cut = (model.predict_proba(TEST) >= model.threshold_).astype(np.uint8)
+    model.set_params(decode="threshold")
+    assert np.array_equal(model.predict(TEST), cut)
+    model.set_params(decode="auto").tune_decision(DATA.validation)
+    assert set(model.decision_.tried) == {"threshold", "mode"}
+
+
+def test_a_rule_without_a_loss_net_is_refused(tmp_path):
+    with pytest.raises(SettingError, match="'mode' needs a loss-net that gives probabilities"):
+        fitted("cross-entropy", metric="subset-accuracy", decode="mode")
+    with pytest.raises(SettingError, match="unknown decode"):
+        fitted(decode="best")
+    with pytest.raises(SettingError, match="decode_samples"):
+        fitted(decode_samples=0)
+    with pytest.raises(SettingError, match="leave one of them out"):
+        fitted(decode="samples", refine="net")
+    folder = fitted(decode="threshold", metric="subset-accuracy").save(
+        tmp_path / "m", keep_energy=False
+    )
+    with pytest.raises(SettingError, match="loss-net, which was not kept"):
+        MultiLabelClassifier.load(folder, decode="mode").predict(TEST)
+
+
+def test_every_metric_of_labels_has_a_decision():
+    for name, metric in METRICS.items():
+        if metric.needs == "labels":
+            assert fitted(metric=name, max_epochs=1).decision_.rule in (
+                "threshold", "expected", "samples", "mode",
+            )  # fmt: skip
