@@ -13,6 +13,7 @@ from lossnet.spaces import Binary
 from lossnet.tasks.multilabel import evaluate, load_files
 from lossnet.training import Arrays, predict
 
+
 class PublishedValue(Energy):
     """Minus the value v(x, y) = y·(W2' softplus(W'x + b) + b2) + v·softplus(M'y)."""
 

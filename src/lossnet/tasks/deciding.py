@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar
+
+import numpy as np
 
 from lossnet.checks import check_choice, check_int, describe
 from lossnet.errors import SettingError
 from lossnet.method import Method
 from lossnet.proposals import GBI, Proposal
 from lossnet.tasks.contract import TaskEstimator
-from lossnet.tasks.decision import Decision, choose
+from lossnet.tasks.decision import FOLDS, Decision, Statistics, choose, folds_of
 from lossnet.tasks.method_checks import refinement
 
 #: Rules of decision besides the task's usual one, and what they need.
@@ -58,13 +59,17 @@ class DecidingEstimator(TaskEstimator):
         """Mean effective sample size of a decision by samples; None where none are drawn."""
         return None
 
-    def _metric_of(self, data: Any, discrete: Any) -> float:
-        """The metric of what a rule decided."""
+    def _usual_by_folds(self, data: Any, folds: np.ndarray) -> Any:
+        """What the usual rule decides for each fold, its settings chosen on the other folds."""
+        return self._decided(Decision(self.usual_rule), data)
+
+    def _statistics(self, data: Any, discrete: Any) -> Statistics:
+        """What the metric is made of, for each row of decisions: ``(n, k)``."""
         raise NotImplementedError
 
-    def _difference(self, data: Any, before: Any, after: Any) -> tuple[float, float]:
-        """How much the metric of ``after`` exceeds that of ``before``, and its standard error."""
-        raise NotImplementedError
+    def _metric_of(self, means: np.ndarray) -> float:
+        """The metric of the statistics' means ``(k,)``."""
+        return float(means[0])
 
     # The choice ------------------------------------------------------------------------------
 
@@ -119,15 +124,19 @@ class DecidingEstimator(TaskEstimator):
         usual, named = Decision(self.usual_rule), self.decode != "auto"
         rules = [self.decode] if named else self._rules_for(self.method_, named=False)
         trials = [t for rule in rules if rule != usual.rule for t in self._trials_of(rule)]
-        if self.refine is not None or not trials or (data is None and not named):
+        few = data is None or len(data) < FOLDS
+        if self.refine is not None or not trials or (few and not named):
             self.decision_ = usual
-        elif data is None:
+        elif few:
             self.decision_ = trials[-1]
         else:
-            how: dict[str, Any] = {
-                "predictions": partial(self._decided, data=data),
-                "metric": partial(self._metric_of, data),
-                "difference": partial(self._difference, data),
-            }
-            found = choose(usual, trials, **how, insist=named)
+            before = self._usual_by_folds(data, folds_of(len(data)))
+            found = choose(
+                usual,
+                self._statistics(data, before),
+                trials,
+                lambda trial: self._statistics(data, self._decided(trial, data)),
+                self._metric_of,
+                insist=named,
+            )
             self.decision_ = replace(found, ess=self._effective_samples(found, data))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
@@ -36,7 +36,8 @@ class Decision:
         samples: number of samples (``"samples"`` and ``"mode"``).
         weight: what the loss-net counts against the task-net (``"samples"`` and ``"mode"``).
         offset: what every label that is on adds to the log joint (``"mode"``).
-        tried: the metric on validation data of the usual rule and of every other that was tried.
+        tried: the metric on validation rows of the usual rule and of every other that was tried,
+            the settings of each chosen on other rows.
         error: standard error of the difference between the best other rule and the usual one.
         ess: mean effective sample size on validation data, where samples are drawn.
     """
@@ -77,54 +78,76 @@ class Decision:
         return cls(**{name: facts[name] for name in _FORM})
 
 
+#: Parts that validation rows are divided into: a rule's settings are chosen on all but one, and it
+#: is judged on that one.
+FOLDS = 5
+
+#: Sums over rows that a metric is made of, ``(n, k)``: the metric itself of each row, or counts.
+Statistics = np.ndarray[Any, Any]
+
+
+def folds_of(rows: int) -> np.ndarray:
+    """The fold of each row, ``(n,)``."""
+    return np.random.default_rng(0).permutation(np.arange(rows) % FOLDS)
+
+
 def choose(
     usual: Decision,
-    others: Iterable[Decision],
-    predictions: Callable[[Decision], Any],
-    metric: Callable[[Any], float],
-    difference: Callable[[Any, Any], tuple[float, float]],
+    usual_statistics: Statistics,
+    trials: Sequence[Decision],
+    statistics: Callable[[Decision], Statistics],
+    metric: Callable[[np.ndarray], float],
     *,
     insist: bool = False,
 ) -> Decision:
-    """The best of ``others`` on validation data where its gain exceeds its standard error.
+    """The best rule among ``trials`` where its gain on validation rows exceeds its standard error.
+
+    Settings are chosen on other rows than those that a rule is judged by, as a threshold tuned on
+    the rows at hand would look better than it is.
 
     Args:
         usual: the decision to keep otherwise.
-        others: decisions to try.
-        predictions: what a decision predicts.
-        metric: the metric of predictions.
-        difference: how much the metric of second predictions exceeds that of first ones, and the
-            standard error of that.
-        insist: take the best of ``others`` whatever it gains.
+        usual_statistics: what it gives for each row, its settings chosen on other folds.
+        trials: decisions to try, several of a rule.
+        statistics: what a decision gives for each row.
+        metric: the metric of the statistics' means ``(k,)``.
+        insist: take the best of ``trials`` whatever it gains.
     """
-    before = predictions(usual)
-    tried = {usual.rule: metric(before)}
-    best, after, value = usual, before, -np.inf
-    for decision in others:
-        found = predictions(decision)
-        own = metric(found)
-        tried[decision.rule] = max(tried.get(decision.rule, own), own)
-        if own > value:
-            best, after, value = decision, found, own
-    gain, error = difference(before, after)
-    chosen = best if insist or gain > error else usual
-    return replace(chosen, tried=tried, error=error)
+    folds = folds_of(len(usual_statistics))
+    judged, best = {usual.rule: usual_statistics}, {usual.rule: usual}
+    for rule in dict.fromkeys(trial.rule for trial in trials):
+        own = [trial for trial in trials if trial.rule == rule]
+        found = np.stack([statistics(trial) for trial in own])
+        judged[rule] = found[0].copy()
+        for fold in np.unique(folds):
+            chosen = found[_best(found[:, folds != fold], metric)]
+            judged[rule][folds == fold] = chosen[folds == fold]
+        best[rule] = own[_best(found, metric)]
+    tried = {rule: metric(values.mean(0)) for rule, values in judged.items()}
+    others = [rule for rule in tried if rule != usual.rule]
+    winner = max(others, key=lambda rule: tried[rule], default=usual.rule)
+    gain, error = difference(judged[usual.rule], judged[winner], metric)
+    decision = best[winner] if insist or gain > error + 1e-9 else usual
+    return replace(decision, tried=tried, error=error)
 
 
-def paired_difference(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:
-    """Mean difference of two metrics of each row, and its standard error."""
-    gain = np.asarray(after, dtype=np.float64) - np.asarray(before, dtype=np.float64)
-    spread = gain.std(ddof=1) if len(gain) > 1 else np.inf
-    return float(gain.mean()), float(spread / np.sqrt(len(gain)))
+def _best(found: Statistics, metric: Callable[[np.ndarray], float]) -> int:
+    """The number of the trial ``(trials, n, k)`` of highest metric."""
+    return int(np.argmax([metric(values.mean(0)) for values in found]))
 
 
-def bootstrap_difference(
-    metric: Callable[[np.ndarray, Any], float], rows: int, before: Any, after: Any, draws: int = 100
+def difference(
+    before: Statistics, after: Statistics, metric: Callable[[np.ndarray], float]
 ) -> tuple[float, float]:
-    """The same of a metric of all rows together: ``metric(rows drawn, predictions)``."""
-    every = np.arange(rows)
-    gain = metric(every, after) - metric(every, before)
-    rng = np.random.default_rng(0)
-    drawn = (rng.integers(0, rows, rows) for _ in range(draws))
-    gains = [metric(some, after) - metric(some, before) for some in drawn]
-    return float(gain), float(np.std(gains, ddof=1))
+    """How much the metric of ``after`` exceeds that of ``before``, and its standard error.
+
+    By the jackknife, which for a mean over rows is the standard error of paired differences.
+    """
+    rows, both = len(before), (before, after)
+    first, second = (metric(values.mean(0)) for values in both)
+    if rows < 2:
+        return second - first, float("inf")
+    left = [(values.sum(0) - values) / (rows - 1) for values in both]
+    gains = np.array([metric(b) - metric(a) for a, b in zip(*left, strict=True)])
+    spread = (rows - 1) / rows * np.square(gains - gains.mean()).sum()
+    return second - first, float(np.sqrt(spread))

@@ -28,7 +28,7 @@ from lossnet.proposals import GBI
         ({"threshold": 1.5}, "threshold must be a number from 0 to 1, got 1.5"),
         ({"threshold": None}, "threshold must be .*got None"),
         ({"threshold": float("nan")}, "threshold must be .*got nan"),
-        ({"metric": "example-f2"}, "did you mean 'example-f1'"),
+        ({"metric": "exmple-f1"}, "did you mean 'example-f1'"),
         ({"metric": 3}, "metric=3"),
         ({"refine": "nets"}, "unknown refine 'nets': did you mean 'net'"),
         ({"refine": 3}, "refine must be 'net'.* got 3"),

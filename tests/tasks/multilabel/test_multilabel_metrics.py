@@ -23,6 +23,7 @@ from lossnet.tasks.multilabel import (
     get_metric,
     hamming,
     hamming_loss,
+    jaccard,
     macro_f1,
     mean_average_precision,
     micro_f1,
@@ -116,6 +117,9 @@ def test_bad_input_is_named() -> None:
 def test_registry() -> None:
     assert list(METRICS) == [
         "example-f1",
+        "example-f2",
+        "example-f0.5",
+        "jaccard",
         "micro-f1",
         "macro-f1",
         "subset-accuracy",
@@ -159,3 +163,25 @@ def test_import_is_light() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "name", ["example-f1", "example-f2", "example-f0.5", "jaccard", "subset-accuracy", "hamming"]
+)
+def test_a_metric_of_rows_is_the_mean_of_its_rows(name) -> None:
+    rng = np.random.default_rng(0)
+    Y, P = rng.random((2, 50, 4)) < 0.3
+    rows = METRICS[name].of_rows(Y, P)
+    single = [METRICS[name](Y[k : k + 1], P[k : k + 1]) for k in range(50)]
+    assert rows == pytest.approx(single)
+    assert rows.mean() == pytest.approx(METRICS[name](Y, P))
+
+
+def test_f_beta_and_jaccard_against_scikit_learn() -> None:
+    Y, P = np.random.default_rng(1).random((2, 60, 5)) < 0.4
+    some = Y.any(1) | P.any(1)  # scikit-learn counts a row of empty sets otherwise
+    Y, P = Y[some], P[some]
+    for beta, name in ((2.0, "example-f2"), (0.5, "example-f0.5")):
+        expected = sk.fbeta_score(Y, P, beta=beta, average="samples", zero_division=0)
+        assert METRICS[name](Y, P) == pytest.approx(expected)
+    assert jaccard(Y, P) == pytest.approx(sk.jaccard_score(Y, P, average="samples"))

@@ -8,11 +8,12 @@ import numpy as np
 
 from lossnet.method import Method
 from lossnet.spaces import Binary
-from lossnet.tasks.decision import Decision, paired_difference
+from lossnet.tasks.decision import Decision
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.multilabel import decisions, thresholds
 from lossnet.tasks.multilabel.metrics import apply_threshold, get_metric, with_unseen
 from lossnet.tasks.multilabel.targets import Labels
+from lossnet.tasks.multilabel.thresholds import choose_threshold
 from lossnet.training.predict import Output, over_batches
 
 
@@ -36,6 +37,8 @@ class LabelDecisions(StructuredEstimator):
     def _rules_for(self, method: Method, *, named: bool) -> list[str]:
         if not method.task_net_predicts:
             return []  # what a descent gives are no probabilities
+        if not named and not isinstance(self.threshold, str):
+            return []  # a threshold was asked for
         meaning = method.meaning if "energy" in method.nets else None
         return decisions.rules(get_metric(self.metric), meaning, named=named)
 
@@ -62,16 +65,18 @@ class LabelDecisions(StructuredEstimator):
         found = float(self._by_joint(measure, data).mean())
         return found if np.isfinite(found) else None
 
-    def _metric_of(self, data: Any, discrete: np.ndarray) -> float:
-        return float(get_metric(self.metric)(data.Y, with_unseen(discrete, data.n_labels)))
+    def _usual_by_folds(self, data: Any, folds: np.ndarray) -> np.ndarray:
+        proba = with_unseen(self._outputs(self._proposal(), data), data.n_labels)
+        metric, found = get_metric(self.metric), np.zeros(proba.shape, dtype=np.uint8)
+        for fold in np.unique(folds):
+            here, others = folds == fold, folds != fold
+            cut = choose_threshold(self.threshold, metric, data.Y[others], proba[others])
+            found[here] = apply_threshold(proba[here], cut)
+        return found
 
-    def _difference(self, data: Any, before: Any, after: Any) -> tuple[float, float]:
-        metric, values = get_metric(self.metric), []
-        for discrete in (before, after):
-            P = with_unseen(discrete, data.n_labels)
-            rows = range(len(data))
-            values.append([metric(data.Y[k : k + 1], P[k : k + 1]) for k in rows])
-        return paired_difference(*map(np.array, values))
+    def _statistics(self, data: Any, discrete: np.ndarray) -> np.ndarray:
+        Y, P = data.Y, with_unseen(discrete, data.n_labels)
+        return get_metric(self.metric).of_rows(Y, P)[:, None]
 
     # Thresholds ------------------------------------------------------------------------------
 

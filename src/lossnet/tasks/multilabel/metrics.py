@@ -89,11 +89,6 @@ def f1_of_counts(
     return np.where(total == 0, empty, (1.0 + beta**2) * tp / np.where(total == 0, 1.0, total))
 
 
-def _jaccard(tp: Counts, predicted: Counts, gold: Counts) -> Floats:
-    union = predicted + gold - tp
-    return np.where(union == 0, 1.0, tp / np.maximum(union, 1))
-
-
 def _sum(counts: Counts) -> Counts:
     return np.sum(counts, axis=-1)
 
@@ -104,7 +99,7 @@ COUNTED: dict[str, tuple[int, Callable[..., Floats]]] = {
     "example-f1": (0, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=1.0).mean(-1)),
     "example-f2": (0, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=1.0, beta=2).mean(-1)),
     "example-f0.5": (0, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=1, beta=0.5).mean(-1)),
-    "jaccard": (0, lambda tp, p, g, size: _jaccard(tp, p, g).mean(-1)),
+    "jaccard": (0, lambda tp, p, g, size: f1_of_counts(tp, u := p + g - tp, u, empty=1.0).mean(-1)),
     "micro-f1": (1, lambda tp, p, g, size: f1_of_counts(_sum(tp), _sum(p), _sum(g), empty=0.0)),
     "macro-f1": (1, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=0.0).mean(-1)),
     "subset-accuracy": (0, lambda tp, p, g, size: ((tp == g) & (p == g)).mean(-1)),
@@ -249,6 +244,14 @@ class Metric:
         cut = self.needs == "labels"
         return float(self.function(Y, apply_threshold(proba, threshold) if cut else proba))
 
+    def of_rows(self, Y: Bools, P: Bools) -> Floats:
+        """The metric of each row by itself, ``(n,)``."""
+        if self.name not in COUNTED or self != METRICS[self.name]:
+            return np.array([self.function(Y[k : k + 1], P[k : k + 1]) for k in range(len(Y))])
+        gold, found = gold_and(Y, P, "P")
+        counts = (on.sum(1, keepdims=True) for on in (gold & found, found, gold))
+        return COUNTED[self.name][1](*counts, gold.shape[1])
+
 
 METRICS: dict[str, Metric] = {
     "example-f1": Metric("example-f1", example_f1),
@@ -261,10 +264,6 @@ METRICS: dict[str, Metric] = {
     "hamming": Metric("hamming", hamming),
     "map": Metric("map", mean_average_precision, needs="probabilities"),
 }
-
-
-#: Metrics that reports leave out.
-_ON_DEMAND = ("example-f2", "example-f0.5", "jaccard")
 
 
 def get_metric(metric: str | Metric | MetricFunction) -> Metric:
@@ -292,8 +291,9 @@ def evaluate(Y: ArrayLike, proba: ArrayLike, threshold: ArrayLike = 0.5) -> dict
     """
     gold, values = gold_and(Y, proba, "proba")
     predicted = apply_threshold(values, threshold).view(bool)
+    rare = "example-f2", "example-f0.5", "jaccard"
     return {
         name: float(metric.function(gold, predicted if metric.needs == "labels" else values))
         for name, metric in METRICS.items()
-        if name not in _ON_DEMAND
+        if name not in rare
     }
