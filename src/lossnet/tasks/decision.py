@@ -35,7 +35,8 @@ class Decision:
         temperature: divides the task-net's logits (``"expected"``).
         samples: number of samples (``"samples"`` and ``"mode"``).
         weight: what the loss-net counts against the task-net (``"samples"`` and ``"mode"``).
-        offset: what every label that is on adds to the log joint (``"mode"``).
+        offset: what every label that is on adds to the log joint (``"mode"``), or to its logit
+            (``"expected"``).
         tried: the metric on validation rows of the usual rule and of every other that was tried,
             the settings of each chosen on other rows.
         error: standard error of the difference between the best other rule and the usual one.

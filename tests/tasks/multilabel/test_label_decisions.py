@@ -61,7 +61,7 @@ def test_decisions_by_the_joint_are_the_best_of_all_label_sets(method, rule, met
 def test_expected_decisions_are_the_best_for_independent_labels(metric):
     model = fitted("cross-entropy", metric=metric, decode="expected")
     logits = np.log(p := model.predict_proba(TEST).astype(np.float64)) - np.log1p(-p)
-    tempered = 1 / (1 + np.exp(-logits / model.decision_.temperature))
+    tempered = 1 / (1 + np.exp(-(logits + model.decision_.offset) / model.decision_.temperature))
     every = states()
     p = np.exp(np.log(tempered) @ every.T + np.log1p(-tempered) @ (1 - every.T))
     expected = best(every, p, metric)

@@ -49,7 +49,7 @@ class LabelDecisions(StructuredEstimator):
         metric = get_metric(self.metric)
         if decision.rule == "expected":
             proba = self._outputs(self._proposal(), data)
-            return decisions.expected(metric, proba, decision.temperature).astype(np.uint8)
+            return decisions.expected(metric, proba, decision).astype(np.uint8)
         decide = decisions.decider(decision, metric, self.method_.meaning)
         return self._by_joint(decide, data).astype(np.uint8)
 

@@ -6,6 +6,7 @@ all rows together, such as micro-F1, have none, and their usual threshold stays.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -33,6 +34,7 @@ from lossnet.tasks.decision import Decision
 from lossnet.tasks.multilabel.metrics import Metric
 
 TEMPERATURES = (0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0, 3.0)
+OFFSETS = (-0.5, 0.5, 0.0)
 WEIGHTS = (0.5, 0.75, 1.0)
 #: Metrics that are a mean over rows, F-beta of any beta aside.
 BY_ROW = ("subset-accuracy", "hamming", "jaccard")
@@ -53,7 +55,8 @@ def by_row(metric: Metric) -> bool:
 def trials(rule: str, threshold: Any, samples: int) -> list[Decision]:
     """What to try of a rule on validation data."""
     if rule == "expected":
-        return [Decision(rule, temperature=t) for t in TEMPERATURES]
+        pairs = itertools.product(OFFSETS, TEMPERATURES)
+        return [Decision(rule, temperature=t, offset=offset) for offset, t in pairs]
     if rule == "samples":
         return [Decision(rule, samples=samples, weight=weight) for weight in WEIGHTS]
     offsets = {0.0}
@@ -79,9 +82,10 @@ def rules(metric: Metric, meaning: Meaning | None, *, named: bool) -> list[str]:
     return found
 
 
-def expected(metric: Metric, proba: np.ndarray, temperature: float) -> np.ndarray:
+def expected(metric: Metric, proba: np.ndarray, decision: Decision) -> np.ndarray:
     """The sets of highest expected metric for independent labels, ``(n, L)`` bool."""
-    p = temper(torch.as_tensor(proba, dtype=torch.float64), temperature)
+    p = torch.as_tensor(proba, dtype=torch.float64)
+    p = temper(torch.sigmoid(torch.logit(p, 1e-9) + decision.offset), decision.temperature)
     beta = beta_of(metric)
     return (best_jaccard(p) if beta is None else best_f(p, beta)).numpy()
 
