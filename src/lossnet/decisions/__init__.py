@@ -1,5 +1,6 @@
 """Decisions: the best output for a metric, given probabilities or weighted candidates."""
 
+from lossnet.decisions.distribution import Joint, Weighted
 from lossnet.decisions.prefixes import best_f, best_jaccard
 from lossnet.decisions.risk import minimum_risk, of_rows
 from lossnet.decisions.samples import best_f_of_samples
@@ -7,6 +8,8 @@ from lossnet.decisions.search import enumerated, local_search
 from lossnet.decisions.weights import marginals, most_probable, self_normalised, temper
 
 __all__ = [
+    "Joint",
+    "Weighted",
     "best_f",
     "best_f_of_samples",
     "best_jaccard",
