@@ -78,7 +78,9 @@ def test_random_energies_within_the_bounds(scale: float, good: bool) -> None:
     truth = torch.multinomial(drawn_from, 1, generator=generator)
     samples = torch.multinomial(log_q.exp(), 100, replacement=True, generator=generator)
     gains = sampled_gains(log_w.gather(1, truth)[:, 0], log_w.gather(1, samples).T)
-    found, exact = summarise(gains, 100), float((log_w.gather(1, truth) - log_z).mean())
+    found = summarise(F.pad(gains, (0, 1), value=math.nan), 100)
+    exact = float((log_w.gather(1, truth) - log_z).mean())
+    assert found.dependence is None
     assert found.low <= exact <= found.high
     assert found.low <= found.nats <= found.high
     assert found.low <= math.log(101)
@@ -95,8 +97,8 @@ def label_context(seed: int = 0, rows: int = 50) -> Context:
     return Context(nets, batch, Binary(), generator=torch.Generator().manual_seed(seed))
 
 
-def by_hand(context: Context, meaning: Meaning) -> list[float]:
-    """log p - log q of every truth, output by output."""
+def by_hand(context: Context, meaning: Meaning) -> list[list[float]]:
+    """log p - log q of every truth, and log p less its single labels', output by output."""
     logits, target, found = context.logits(), context.target, []
     for b in range(len(target)):
         log_p, log_q = {}, {}
@@ -105,9 +107,12 @@ def by_hand(context: Context, meaning: Meaning) -> list[float]:
             log_q[y] = float(Binary().log_prob(logits, output)[0, b])
             log_p[y] = -float(context.energy(output)[0, b])
             log_p[y] += log_q[y] if meaning is RATIO else 0.0
-        y = tuple(target[b].tolist())
+        truth = tuple(target[b].tolist())
         log_z = math.log(sum(map(math.exp, log_p.values())))
-        found.append(log_p[y] - log_z - log_q[y])
+        p = {y: math.exp(value - log_z) for y, value in log_p.items()}
+        singles = [sum(p[y] for y in p if y[i] == truth[i]) for i in range(len(truth))]
+        log_truth = math.log(p[truth])
+        found.append([log_truth - log_q[truth], log_truth - sum(map(math.log, singles))])
     return found
 
 
@@ -115,7 +120,7 @@ def by_hand(context: Context, meaning: Meaning) -> list[float]:
 def test_exact_where_outputs_can_be_enumerated(meaning: Meaning) -> None:
     context = label_context(rows=10)
     gains = row_gains(context, meaning, 3)
-    assert gains[:, 0].tolist() == pytest.approx(by_hand(context, meaning))
+    torch.testing.assert_close(gains[:, [0, 4]], torch.tensor(by_hand(context, meaning)).double())
     found = summarise(gains, 3)
     assert found.exact
     assert found.ess is None
@@ -162,14 +167,19 @@ def test_chains_are_exact_under_padding(meaning: Meaning) -> None:
         given = {"task": normal(3, 5, 3, seed=6)}
         context = Context(nets, batch, Categorical(), given=given)
         with torch.no_grad():
-            gains[type(energy)] = row_gains(context, meaning, 2)[:, 0]
+            gains[type(energy)] = row_gains(context, meaning, 2)[:, [0, 4]]
     torch.testing.assert_close(gains[ChainEnergy], gains[TotalEnergy])
 
 
 def gain(
-    nats: float, low: float, high: float, ess: float | None = None, apart: float = 0.0
+    nats: float,
+    low: float,
+    high: float,
+    ess: float | None = None,
+    apart: float = 0.0,
+    dependence: float | None = None,
 ) -> StructureGain:
-    return StructureGain(nats, low, high, ess is None, ess, apart, 1000, 100)
+    return StructureGain(nats, low, high, ess is None, ess, apart, dependence, 1000, 100)
 
 
 def test_words() -> None:
@@ -180,6 +190,11 @@ def test_words() -> None:
         gain(-0.2, -0.3, -0.1)
     )
     assert "does not pay here: the loss-net knows next to nothing" in str(gain(0.0, -0.02, 0.02))
+    assert str(gain(0.38, 0.31, 0.46, dependence=0.5)).endswith(
+        "beyond the task-net. How labels depend on each other accounts for 0.50 of them, single "
+        "labels for -0.12."
+    )
+    assert str(gain(0.38, 0.31, 0.46, dependence=0.01)).startswith("Structure does not pay here:")
     assert gain(0.03, 0.01, 0.05).words.startswith("Structure hardly pays: ")
     assert gain(0.1, -0.1, 0.3, 50.0).words.startswith("Not clear: ")
     assert "wide" not in gain(0.1, -0.1, 0.3, 50.0).words
@@ -189,7 +204,7 @@ def test_words() -> None:
 
 def test_bad_input() -> None:
     with pytest.raises(DataError, match="at least 2 rows, got 1"):
-        summarise(torch.zeros(1, 4), 5)
+        summarise(torch.zeros(1, 5), 5)
     context = label_context(rows=3)
     context.batch.target[0, 0] = math.nan
     with pytest.raises(DataError, match="not finite"):

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.contrasts.meaning import Meaning
+from lossnet.decisions import self_normalised
 from lossnet.energies import ChainEnergy, LabelEnergy
 from lossnet.errors import DataError
 from lossnet.proposals import Samples
@@ -42,9 +43,10 @@ _LEAST_ESS, _APART = 5.0, 0.25
 class StructureGain:
     """Held-out nats a row that the loss-net knows beyond the task-net, with a 95 % interval.
 
-    It is the mean of log p(y*|x) - log q(y*|x) over rows. Negative, the loss-net knows less than
-    the task-net. What it knows is not only how labels depend on each other: probabilities that are
-    better than the task-net's count as well.
+    It is the mean of log p(y*|x) - log q(y*|x) over rows; negative, the loss-net knows less than
+    the task-net. Of these nats ``dependence`` are due to how labels (tags, pixels) depend on each
+    other, log p(y*|x) - Σ_i log p(y*_i|x), and the rest to the loss-net's probabilities of single
+    labels, Σ_i log p(y*_i|x) - log q(y*|x). Either may be negative. Samples do not tell them apart.
 
     With ``exact`` Z is a sum over all outputs, ``nats`` is the mean and ``low`` and ``high`` are
     1.96 standard errors away. Otherwise it is estimated with K samples in three ways, see
@@ -57,6 +59,7 @@ class StructureGain:
         exact: whether no Z was sampled.
         ess: effective sample size, (Σ w)^2 / Σ w^2, mean over rows; None where exact.
         apart: how far the means of the highest and the lowest estimate differ, 0 where exact.
+        dependence: see above; None where not exact.
         rows: number of rows.
         samples: K.
     """
@@ -67,13 +70,14 @@ class StructureGain:
     exact: bool
     ess: float | None
     apart: float
+    dependence: float | None
     rows: int
     samples: int
 
     @property
     def words(self) -> str:
         """The result in a sentence, and a warning in another where it is unreliable."""
-        return in_words(self.nats, self.low, self.high) + self._warning
+        return in_words(self.nats, self.low, self.high, self.dependence) + self._warning
 
     @property
     def _warning(self) -> str:
@@ -87,21 +91,27 @@ class StructureGain:
         return self.words
 
 
-def in_words(nats: float, low: float, high: float) -> str:
-    """What a gain and its interval say, in a sentence."""
+def in_words(nats: float, low: float, high: float, dependence: float | None = None) -> str:
+    """What a gain, its interval and where known its part by dependence say, in words."""
     between = f"{_text(low)} to {_text(high)}"
+    parts = ""
+    if dependence is not None:
+        parts = f" How labels depend on each other accounts for {_text(dependence)} of them, "
+        parts += f"single labels for {_text(nats - dependence)}."
     if low > 0:
         pays = "pays" if nats >= _NEGLIGIBLE else "hardly pays"
+        if dependence is not None and dependence < _NEGLIGIBLE:
+            pays = "does not pay here"
         found = f"Structure {pays}: the loss-net knows {_text(nats)} nats a row ({between}) beyond "
-        return found + "the task-net."
+        return f"{found}the task-net.{parts}"
     if high >= _NEGLIGIBLE:
         found = "Not clear: the loss-net may know more or less than the task-net, "
-        return found + f"{_text(nats)} nats a row ({between})."
+        return f"{found}{_text(nats)} nats a row ({between}).{parts}"
     if high > 0:
         found = "Structure does not pay here: the loss-net knows next to nothing beyond the "
-        return found + f"task-net, {_text(nats)} nats a row ({between})."
+        return f"{found}task-net, {_text(nats)} nats a row ({between})."
     found = f"Structure does not pay here: the loss-net knows {_text(-nats)} nats a row "
-    return found + f"({_text(-high)} to {_text(-low)}) less than the task-net."
+    return f"{found}({_text(-high)} to {_text(-low)}) less than the task-net."
 
 
 def _text(nats: float) -> str:
@@ -141,8 +151,7 @@ def sampled_gains(log_w_truth: Tensor, log_w: Tensor) -> Tensor:
     c = _without_each(truth, others) - math.log(k)
     # Clamped: the square of a larger one is not finite.
     linear = truth - ((others - c).clamp_max(300.0).exp() + c - 1.0).mean(0)
-    ess = (2.0 * total - (2.0 * others).logsumexp(0)).exp()
-    return torch.stack([plain, resampled, linear, ess], 1)
+    return torch.stack([plain, resampled, linear, self_normalised(others)[1]], 1)
 
 
 def _without_each(first: Tensor, others: Tensor) -> Tensor:
@@ -157,20 +166,25 @@ def _without_each(first: Tensor, others: Tensor) -> Tensor:
 
 
 def row_gains(context: Context, meaning: Meaning, samples: int) -> Tensor:
-    """What :func:`sampled_gains` gives for a batch with its truth, ``(B, 4)``.
+    """What :func:`sampled_gains` gives for a batch with its truth, and the dependence, ``(B, 5)``.
 
-    Where Z can be computed the three estimates are the gain itself and the size is NaN. The
-    context's noise must not be shared: a standard error over rows is for independent ones.
+    Where Z can be computed the three estimates are the gain itself and the size is NaN; otherwise
+    the dependence is. The context's noise must not be shared: a standard error over rows is for
+    independent ones.
     """
-    logits, mask = context.logits(), context.batch.mask
-    log_q = context.space.log_prob(logits, context.target.unsqueeze(0), mask)
-    truth = _log_w(context, meaning, context.target.unsqueeze(0), log_q)[0]
-    log_z = _log_z(context, meaning)
-    if log_z is None:
+    space, mask, target = context.space, context.batch.mask, context.target.unsqueeze(0)
+    log_q = space.log_prob(context.logits(), target, mask).double()
+    truth = _log_w(context, meaning, target, log_q)[0]
+    unknown = torch.full_like(truth, math.nan).unsqueeze(1)
+    if (exact := _exact(context, meaning)) is None:
         gains = sampled_gains(truth, torch.cat(list(_sampled(context, meaning, samples))))
+        gains = torch.cat([gains, unknown], 1)
     else:
-        exact = truth - log_z
-        gains = torch.stack([exact, exact, exact, torch.full_like(exact, math.nan)], 1)
+        log_z, marginals = exact
+        gain = (truth - log_z).unsqueeze(1)
+        singles = space.log_prob(space.unrelax(marginals), target.double(), mask)
+        dependence = gain + (log_q - singles).T
+        gains = torch.cat([gain, gain, gain, unknown, dependence], 1)
     if not gains[:, :3].isfinite().all():
         raise DataError("the loss-net's energies of these rows are not finite; check the inputs")
     return gains
@@ -191,48 +205,47 @@ def _sampled(context: Context, meaning: Meaning, samples: int) -> Iterator[Tenso
         yield _log_w(context, meaning, drawn.y, drawn.log_q)
 
 
-def _log_z(context: Context, meaning: Meaning) -> Tensor | None:
-    """log Z of each row, ``(B,)``; None where it cannot be computed."""
-    space, shape = context.space, tuple(context.target.shape[1:])
+def _exact(context: Context, meaning: Meaning) -> tuple[Tensor, Tensor] | None:
+    """log Z ``(B,)`` and the joint's marginals ``(B, *S)``; None where they cannot be computed."""
+    space, shape = context.space, context.target.shape[1:]
     if type(space) not in (Binary, Categorical):  # others draw from a part of their outputs
         return None
     energy: Any = context.nets["energy"]
     if isinstance(energy, ChainEnergy):
-        unary = context.encoded()
+        unary, mask = context.encoded(), context.batch.mask
         if meaning.joint == "ratio":
             unary = unary - context.logits().log_softmax(-1)
-        return energy.log_partition(unary, context.batch.mask).double()
-    positions, classes = (
-        (math.prod(shape[:-1]), shape[-1]) if space.coupled else (math.prod(shape), 2)
-    )
-    if positions * math.log(classes) > math.log(ENUMERATED):
+        return energy.log_partition(unary, mask).double(), energy.marginals(unary, mask).double()
+    bits = shape.numel() if not space.coupled else shape[:-1].numel() * math.log2(shape[-1])
+    if bits > math.log2(ENUMERATED) + 1e-9:
         return None
-    return _enumerated(context, meaning, space.enumerate(shape).to(context.target.device))
+    return _enumerated(context, meaning, space.enumerate(tuple(shape)).to(context.target.device))
 
 
-def _enumerated(context: Context, meaning: Meaning, outputs: Tensor) -> Tensor:
-    """log Z as a sum over all outputs ``(N, *S)``."""
-    log_joint, log_q = [], []
+def _enumerated(context: Context, meaning: Meaning, outputs: Tensor) -> tuple[Tensor, Tensor]:
+    """log Z and marginals as sums over all outputs ``(N, *S)``."""
+    joints, qs = [], []
     # Most of a label energy does not depend on the row: computed once for all.
     rows = 1 if type(context.nets["energy"]) is LabelEnergy else len(context.target)
     for y in outputs.split(max(1, _ENTRIES // max(1, context.target.numel()))):
         candidates = y.unsqueeze(1).expand(-1, rows, *y.shape[1:])
-        q = context.space.log_prob(context.logits(), candidates, context.batch.mask).double()
-        log_q.append(q)
-        log_joint.append(meaning.log_joint(context.energy(candidates).double(), q))
+        qs.append(context.space.log_prob(context.logits(), candidates, context.batch.mask).double())
+        joints.append(meaning.log_joint(context.energy(candidates).double(), qs[-1]))
+    log_joint = torch.cat(joints)
+    marginals = (log_joint.softmax(0).T @ outputs.flatten(1).double()).view_as(context.target)
     # The sum of q is 1 but where padded positions repeat every output, in both sums alike.
-    return torch.cat(log_joint).logsumexp(0) - torch.cat(log_q).logsumexp(0)
+    return log_joint.logsumexp(0) - torch.cat(qs).logsumexp(0), marginals
 
 
 def summarise(gains: Tensor, samples: int) -> StructureGain:
-    """The gain over rows, from what :func:`row_gains` gives of each, ``(n, 4)``."""
+    """The gain over rows, from what :func:`row_gains` gives of each, ``(n, 5)``."""
     rows = len(gains)
     if rows < 2:
         raise DataError(f"an interval over rows needs at least 2 rows, got {rows}")
     bounds, ess = gains[:, :3].double(), gains[:, 3]
     mean = bounds.mean(0)
     away = _QUANTILE * bounds.std(0) / math.sqrt(rows)
-    sampled = ess[~ess.isnan()]
+    sampled, dependence = ess[~ess.isnan()], float(gains[:, 4].mean())
     return StructureGain(
         nats=float(mean[:2].min()),
         low=float((mean - away).min()),
@@ -240,6 +253,7 @@ def summarise(gains: Tensor, samples: int) -> StructureGain:
         exact=len(sampled) == 0,
         ess=float(sampled.mean()) if len(sampled) else None,
         apart=float(mean.max() - mean.min()),
+        dependence=None if math.isnan(dependence) else dependence,
         rows=rows,
         samples=samples,
     )

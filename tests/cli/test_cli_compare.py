@@ -42,6 +42,7 @@ def test_trains_only_what_the_store_lacks(
         assert "seal-nce: Structure " in text or "seal-nce: Not clear: " in text
         assert "cross-entropy: " not in text.replace("- cross-entropy: ", "")
     recorded = find(out / "results", method="seal-nce")[0].metrics
+    assert "nats a row, dependence" in recorded
     assert recorded["nats a row, low"] <= recorded["nats a row"] <= recorded["nats a row, high"]
     assert {run.seed for run in find(out / "results", method="seal-nce")} == {0, 1}
 

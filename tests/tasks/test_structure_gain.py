@@ -36,11 +36,15 @@ def test_ising(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.exact
     assert found.rows == 1000
     assert abs(found.nats) < 0.15
+    assert found.dependence is not None
+    assert found.dependence < 0.05
     assert not found.words.startswith("Structure pays")
     coupled = fitted(3.0, method)
     exact = coupled[0].structure_gain(coupled[1].X, coupled[1].Y)
     assert exact.low > 0.1
     assert exact.words.startswith("Structure pays")
+    assert exact.dependence is not None
+    assert exact.dependence > 0.1
     monkeypatch.setattr(structure, "ENUMERATED", 1)
     sampled = coupled[0].structure_gain(coupled[1])
     assert not sampled.exact

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from lossnet.tasks.task import Task
 
 
+#: What a store holds of a :class:`~lossnet.structure.StructureGain` besides its nats.
+NATS_PARTS = ("low", "high", "dependence")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add_data(parser)
@@ -108,7 +112,7 @@ def _stored_or_trained(
     """The run, from the store where it is there."""
     from lossnet.cli.measure import identity, measure_parts, record_run
     from lossnet.reports import get
-    from lossnet.reports.tables import NATS, NATS_HIGH, NATS_LOW
+    from lossnet.reports.tables import NATS
     from lossnet.tasks.structure import gain_or_none
 
     model = settings.estimator(verbose=0 if args.quiet else 1)
@@ -121,7 +125,8 @@ def _stored_or_trained(
     part = wanted["configuration"]["measured_on"]
     metrics = settings.task.flat(report[part])
     if (gain := gain_or_none(model, getattr(parts, part))) is not None:
-        metrics |= {NATS: gain.nats, NATS_LOW: gain.low, NATS_HIGH: gain.high}
+        known = NATS_PARTS if gain.dependence is not None else NATS_PARTS[:-1]
+        metrics |= {NATS: gain.nats, **{f"{NATS}, {name}": getattr(gain, name) for name in known}}
     return record_run(store, wanted, model, metrics, command=args.command, tag="compare")
 
 
@@ -133,16 +138,16 @@ def _columns(task: Task, runs: list[Run], parts: Parts[Any]) -> list[str]:
 
 def _structure(runs: list[Run]) -> list[str]:
     """For each method whose loss-net gives probabilities, whether structure pays."""
-    from lossnet.reports.tables import NATS, NATS_HIGH, NATS_LOW
+    from lossnet.reports.tables import NATS
     from lossnet.structure import in_words
 
     lines = []
     for method in dict.fromkeys(run.method for run in runs):
         found: list[Any] = [run.metrics for run in runs if run.method == method]
-        found = [metrics for metrics in found if NATS in metrics]
-        if found:
-            means = [fmean(one[name] for one in found) for name in (NATS, NATS_LOW, NATS_HIGH)]
-            lines.append(f"{method}: {in_words(*means)}")
+        names = [NATS, *(f"{NATS}, {part}" for part in NATS_PARTS)]
+        values = [[metrics[name] for metrics in found if name in metrics] for name in names]
+        if values[0]:
+            lines.append(f"{method}: {in_words(*(fmean(value) for value in values if value))}")
     return lines
 
 

@@ -12,9 +12,8 @@ from lossnet.plain_text import aligned
 from lossnet.reports.store import Run, field_of
 
 MISSING = "–"
-#: Nats that the loss-net knows beyond the task-net: this column and the ends of its interval.
+#: Nats that the loss-net knows beyond the task-net.
 NATS = "nats a row"
-NATS_LOW, NATS_HIGH = f"{NATS}, low", f"{NATS}, high"
 
 
 def summarise(values: Iterable[float | None], *, percent: bool = True, digits: int = 1) -> str:

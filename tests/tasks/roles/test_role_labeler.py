@@ -41,6 +41,15 @@ def test_learns_who_and_whom(method: str) -> None:
     assert found.score(test) > 0.9
 
 
+def test_structure_gain() -> None:
+    """Samples keep to the rules of the tags, so the gain is beyond a task-net that does so too."""
+    data = small_roles()
+    found = labeler("seal-nce", 1).fit(data).structure_gain(data.tokens, data.predicates, data.tags)
+    assert not found.exact
+    assert found.rows == len(data)
+    assert found.low <= found.nats <= found.high
+
+
 def test_lists_data_and_files_are_one(tmp_path: Path) -> None:
     data = small_roles()
     lists = (data.tokens, data.predicates, data.tags)
