@@ -51,6 +51,18 @@ def test_no_set_is_better(rule, metric, labels) -> None:
     torch.testing.assert_close(found, brute.best(metric, labels, weights), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("metric", [brute.f_beta, brute.jaccard])
+def test_the_most_probable_labels_are_the_best_set_of_their_size(metric) -> None:
+    p = awkward(6, 5, seed=0)
+    weights, sets = brute.independent(p), brute.all_sets(6)
+    means = torch.stack([brute.expected(metric, one.expand(len(p), -1), weights) for one in sets])
+    order = p.argsort(dim=1, descending=True)
+    for k in range(7):
+        prefix = torch.zeros_like(p).bool().scatter_(1, order[:, :k], True)
+        best = means[sets.sum(1) == k].amax(0)
+        torch.testing.assert_close(brute.expected(metric, prefix, weights), best)
+
+
 @pytest.mark.parametrize(("rule", "metric"), RULES)
 def test_float32_is_enough(rule, metric) -> None:
     p = awkward(5, 20, seed=3).float()
@@ -118,3 +130,5 @@ def test_temper_divides_logits() -> None:
     logits = torch.linspace(-8, 8, 9, dtype=torch.float64)
     torch.testing.assert_close(temper(logits.sigmoid(), 2.5), (logits / 2.5).sigmoid())
     assert temper(torch.tensor([0.0, 1.0]), 0.1).isfinite().all()
+    with pytest.raises(SettingError, match="temperature must be above 0, got 0"):
+        temper(torch.tensor([0.5]), 0)

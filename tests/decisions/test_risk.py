@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from lossnet.decisions import best_f, minimum_risk, of_rows
+from lossnet.decisions import best_f, marginals, minimum_risk, of_rows
 from lossnet.errors import DataError
 from lossnet.spaces import Binary, Categorical
 
@@ -54,6 +54,23 @@ def test_classes_and_token_accuracy() -> None:
     every = space.enumerate((3, 4)).unsqueeze(1).expand(-1, 6, -1, -1)
     found = minimum_risk(every, every, space.log_prob(logits, every).exp(), accuracy)
     assert torch.equal(every[:, 0][found], space.decode(logits))
+
+
+def test_coupled_classes_and_samples_of_them() -> None:
+    """Under any joint, argmax of the marginals is best for tokens; samples converge to it."""
+    space, draw = Categorical(), torch.Generator().manual_seed(0)
+    every = space.enumerate((3, 3)).unsqueeze(1).expand(-1, 8, -1, -1)
+    w = torch.softmax(2 * torch.randn(27, 8, generator=draw, dtype=torch.float64), 0)
+    found = minimum_risk(every, every, w, accuracy)
+    assert torch.equal(every[:, 0][found], space.decode(marginals(every, w)))
+    exact = looped(every, every, w, accuracy)
+    lost = []
+    for k in (5, 5000):
+        drawn = every[:, 0][torch.multinomial(w.T, k, replacement=True, generator=draw).T]
+        chosen = minimum_risk(every, drawn, torch.full((k, 8), 1 / k), accuracy)
+        lost.append(float((exact.amax(0) - exact.gather(0, chosen[None])[0]).mean()))
+    assert lost[0] > lost[1] >= 0
+    assert lost[1] < 0.005
 
 
 def test_sparse_outputs() -> None:

@@ -42,6 +42,19 @@ def test_sparse_candidates_as_dense_ones() -> None:
     assert torch.equal(most_probable(y, w.log()), most_probable(y.to_dense().bool(), w.log()))
 
 
+def test_marginals_and_mode_of_samples_converge() -> None:
+    """Labels that exclude each other: the best set for hamming is empty, the mode is not."""
+    draw = torch.Generator().manual_seed(0)
+    sets = torch.eye(3).bool()
+    p = torch.tensor([0.4, 0.3, 0.3], dtype=torch.float64)
+    drawn = torch.multinomial(p, 20_000, replacement=True, generator=draw)
+    y = sets[drawn].unsqueeze(1)
+    w, size = self_normalised(torch.zeros(20_000, 1, dtype=torch.float64))
+    assert float(size) == pytest.approx(20_000)
+    torch.testing.assert_close(marginals(y, w)[0], p, rtol=0, atol=0.02)
+    assert torch.equal(most_probable(y, p[drawn].unsqueeze(1)), sets[:1])
+
+
 def test_most_probable_over_classes() -> None:
     logits = torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(0))
     space = Categorical()

@@ -24,7 +24,7 @@ _TAIL = 1e-13
 #: Rows that are computed together, and the most numbers in a tensor of theirs.
 _ROWS, _NUMBERS = 512, 2**21
 
-_Scores = Callable[[Tensor, int, int], Tensor]
+_Scores = Callable[[Tensor, int, int, int], Tensor]
 
 
 def best_f(p: Tensor, beta: float = 1.0) -> Tensor:
@@ -60,12 +60,18 @@ def best_f(p: Tensor, beta: float = 1.0) -> Tensor:
         upper = m * (c + b2) / (c * (c + b2 * (1 + total - p[:, :1])))
         return (1 + b2) * lower, (1 + b2) * torch.minimum(upper, m / (k + b2 * m))
 
-    def scores(p: Tensor, last: int, counts: int) -> Tensor:
-        size = torch.arange(last + 1, device=p.device).view(1, -1, 1)
-        on = torch.arange(counts, device=p.device).view(-1, 1, 1)
-        shared = _on_and_count(p, last, counts).cumsum(1)
-        found = shared.div_(size[:, 1:] + b2 * on).sum(0).mul_(1 + b2)
-        return found.T
+    def scores(p: Tensor, first: int, last: int, counts: int) -> Tensor:
+        count = _count(p[:, first:], counts)
+        shared = torch.zeros_like(count)
+        for label in p[:, :first].T.contiguous():
+            shared = _add_label(shared, label)
+            shared[1:].addcmul_(count[:-1], label)
+            count = _add_label(count, label)
+        more = _on_and_count(count, p[:, first:last].T)
+        shared = torch.cat([shared.unsqueeze(1), more], 1).cumsum(1)
+        k = torch.arange(first, last + 1, dtype=p.dtype, device=p.device).view(1, -1, 1)
+        on = torch.arange(counts, dtype=p.dtype, device=p.device).view(-1, 1, 1)
+        return shared.div_(k + b2 * on).sum(0).mul_(1 + b2).T
 
     return _best_prefix(p, bounds, scores)
 
@@ -90,14 +96,13 @@ def best_jaccard(p: Tensor) -> Tensor:
         outside = p.sum(1, keepdim=True) - m
         return m / (k + outside), m * (k + 1) / (k * (k + 1 + outside))
 
-    def scores(p: Tensor, last: int, counts: int) -> Tensor:
-        m, found = p.cumsum(1), torch.zeros_like(p[:, :last])
+    def scores(p: Tensor, first: int, last: int, counts: int) -> Tensor:
         on = torch.arange(counts, dtype=p.dtype, device=p.device)
-        count = _count(p[:, last:], counts)
-        for k in range(last, 0, -1):
-            found[:, k - 1] = m[:, k - 1] * ((1.0 / (k + on)) @ count)
+        count, found = _count(p[:, last:], counts), []
+        for k in range(last, first - 1, -1):
+            found.append((1.0 / (k + on)) @ count)
             count = _add_label(count, p[:, k - 1])
-        return found
+        return p.cumsum(1)[:, first - 1 : last] * torch.stack(found[::-1], 1)
 
     return _best_prefix(p, bounds, scores)
 
@@ -115,8 +120,8 @@ def _best_prefix(
 ) -> Tensor:
     """The prefix of the sorted labels with the best expected score, as a label set.
 
-    ``bounds`` are of sizes 1 to L; ``scores`` finds those of sizes 1 to ``last``, with counts of
-    labels on below ``counts``.
+    ``bounds`` are of sizes 1 to L; ``scores(p, first, last, counts)`` finds those of sizes
+    ``first`` to ``last``, with counts of labels on below ``counts``.
     """
     if not ((p >= 0) & (p <= 1)).all():
         raise DataError("probabilities must be from 0 to 1, and some are not (or are NaN)")
@@ -126,15 +131,16 @@ def _best_prefix(
     best, k = lower.max(1)
     possible = upper >= best.unsqueeze(1) - _TAIL
     last = p.shape[1] - possible.flip(1).long().argmax(1)
+    first = possible[:, 1:].long().argmax(1) + 1
     rows = (possible.sum(1) > 1).nonzero().squeeze(1)
     rows = rows[last[rows].argsort()]
     while len(rows):
         part = rows[:_ROWS]
-        counts = _counts(p[part])
-        part = part[: max(1, _NUMBERS // (counts * int(last[part].max() + 1)))]
-        rows, most = rows[len(part) :], int(last[part].max())
-        found = torch.cat([none[part], scores(p[part], most, counts)], 1)
-        k[part] = found.argmax(1)
+        counts, least, most = _counts(p[part]), int(first[part].min()), int(last[part].max())
+        part = part[: max(1, _NUMBERS // (counts * (most - least + 1)))]
+        rows = rows[len(part) :]
+        best, number = scores(p[part], least, most, counts).max(1)
+        k[part] = torch.where(none[part, 0] >= best, 0, number + least)
     chosen = torch.arange(p.shape[1], device=p.device) < k.unsqueeze(1)
     return torch.zeros_like(chosen).scatter_(1, order, chosen)
 
@@ -167,18 +173,17 @@ def _add_label(count: Tensor, p: Tensor) -> Tensor:
     return more
 
 
-def _on_and_count(p: Tensor, last: int, counts: int) -> Tensor:
-    """P(label i is on, and s labels in all), for the first ``last`` labels: ``(counts, last, B)``.
+def _on_and_count(count: Tensor, p: Tensor) -> Tensor:
+    """P(label i is on, and s labels in all), for some labels ``(I, B)``: ``(counts, I, B)``.
 
     p_i r(s - 1), where r is the count without label i. It solves d(s) = (1-p) r(s) + p r(s-1)
     with d the count of all: from below where p ≤ 1/2, from above otherwise, so that errors shrink.
     """
-    count, p = _count(p, counts), p[:, :last].T
     above = p > 0.5
     small = torch.where(above, 1 - p, p)
     r = torch.where(above, count.flip(0).unsqueeze(1), count.unsqueeze(1)).div_(1 - small)
     odds = small / (1 - small)
-    for s in range(1, counts):
+    for s in range(1, len(count)):
         r[s].addcmul_(odds, r[s - 1], value=-1.0)
     before = torch.cat([torch.zeros_like(r[:1]), r[:-1]])
     return torch.where(above, r.flip(0), before).mul_(p)

@@ -76,7 +76,7 @@ def of_rows(metric: Callable[[Any, Any], float]) -> Utility:
         found = np.stack(
             [_table(metric, truths[:, b], predictions[:, b]) for b in range(truths.shape[1])], -1
         )
-        return torch.from_numpy(found).to(truth.device)
+        return torch.as_tensor(found, device=truth.device)
 
     return utility
 

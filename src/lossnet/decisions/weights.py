@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from lossnet.errors import DataError
+from lossnet.errors import DataError, SettingError
 
 
 def self_normalised(log_w: Tensor) -> tuple[Tensor, Tensor]:
@@ -85,4 +85,6 @@ def temper(p: Tensor, temperature: float) -> Tensor:
     >>> temper(torch.tensor([0.1, 0.5, 1.0]), 2.0)
     tensor([0.2500, 0.5000, 1.0000], dtype=torch.float64)
     """
+    if not temperature > 0:
+        raise SettingError(f"temperature must be above 0, got {temperature!r}")
     return torch.sigmoid(torch.logit(p.double(), eps=1e-12) / temperature)
