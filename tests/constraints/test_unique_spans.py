@@ -7,7 +7,7 @@ from lossnet import (
     Batch,
     Categorical,
     Context,
-    MultiLabelClassifier,
+    ImageSegmenter,
     SequenceTagger,
     Trainer,
     build,
@@ -98,7 +98,7 @@ def test_structured_tuning_lowers_violations() -> None:
     assert violations[10.0] < 0.1
 
 
-@pytest.mark.parametrize("estimator", [MultiLabelClassifier, SequenceTagger])
+@pytest.mark.parametrize("estimator", [ImageSegmenter, SequenceTagger])
 def test_tasks_without_a_constraint_refuse_it(estimator) -> None:
     with pytest.raises(SettingError, match=r"'structured-tuning' needs a constraint, which .* not"):
         estimator("structured-tuning").fit([["a"]], [["O"]])

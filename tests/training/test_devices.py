@@ -89,10 +89,12 @@ def _extra(name: str, unlabelled: Any) -> dict[str, Any]:
     return extra
 
 
+@pytest.mark.filterwarnings("ignore:.*break the constraints")
 @pytest.mark.parametrize("name", methods_for(MultiLabelClassifier.provides))
 def test_labels(name, device) -> None:
     X, Y = rows(10)
-    model = MultiLabelClassifier(hidden=(8,), **_settings(name))
+    rules = [{"implies": [0, 1]}, {"at_most_one": [1, 2]}]
+    model = MultiLabelClassifier(hidden=(8,), constraints=rules, **_settings(name))
     model.fit(X, Y.astype(int), **_extra(name, X))
     assert {p.device for net in model.nets_.values() for p in net.parameters()} == {DEVICE}
     assert np.isfinite(model.predict_proba(X)).all()

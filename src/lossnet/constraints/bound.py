@@ -168,7 +168,8 @@ class Bound(Constraint):
             function(y)
         y = candidates.dense(y, y.dtype if y.is_floating_point() else torch.get_default_dtype())
         y = y if mask is None else y.masked_fill(~mask, 0.0)
-        child, parent = map(torch.as_tensor, (self._rules.child, self._rules.parent))
+        pairs = self._rules.child, self._rules.parent
+        child, parent = (torch.as_tensor(labels, device=y.device) for labels in pairs)
         total = (y[..., child] * (1.0 - y[..., parent])).sum(-1)
         for group in self._rules.groups:
             total = total + group(y)

@@ -76,7 +76,7 @@ class LabelRule(Constraint):
             raise SettingError(f"{self!r} names the label {names[0]!r}; {remedy}")
         y = sparse.dense(y, y.dtype if y.is_floating_point() else torch.get_default_dtype())
         y = y if mask is None else y.masked_fill(~mask, 0.0)
-        return self.expected(y[..., list(self.labels)])
+        return self.expected(y[..., torch.as_tensor(self.positions, device=y.device)])
 
 
 class Implies(LabelRule):

@@ -150,7 +150,7 @@ def _configured(
     parameters = {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
     model = cls(**{**parameters, **replace})
     nets = entry_of(config, "nets", list, path)
-    needed = {"method", "refine", *(model._factory_of(name) for name in nets)}
+    needed = {"method", "refine", "constraints", *(model._factory_of(name) for name in nets)}
     for name, was in entry_of(config, "objects", dict, path).items():
         what = f"the model in {path} was made with {name}={was}, which is not stored"
         if name in needed and name not in replace:

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-import torch
 from sklearn.base import ClassifierMixin
 from torch import Tensor, nn
 
 from lossnet.checks import check_choice, check_factory, check_int, check_share, check_widths
 from lossnet.energies import LabelEnergy
 from lossnet.errors import DataError, SettingError
-from lossnet.files import check_form
 from lossnet.method import Method
+from lossnet.needs import CONSTRAINT
 from lossnet.nets import LabelMLP
 from lossnet.spaces import Binary, Space
-from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.multilabel import thresholds
+from lossnet.tasks.multilabel.constrained import as_stored, bound_to
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.deciding import LabelDecisions
 from lossnet.tasks.multilabel.imputer import Imputer
 from lossnet.tasks.multilabel.metrics import get_metric, with_unseen
+from lossnet.tasks.multilabel.stored import pack, unpack
 from lossnet.tasks.multilabel.stratified import stratified_split
-from lossnet.tasks.multilabel.targets import LABELS_FORM, Labels, read_rows
+from lossnet.tasks.multilabel.targets import Labels, read_rows
 from lossnet.tasks.networks import NetFactory
-from lossnet.tasks.standardiser import Standardiser, vector
+from lossnet.tasks.standardiser import Standardiser
 from lossnet.training import Arrays, Source
 from lossnet.training.predict import over_batches
 
@@ -60,6 +60,9 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             True scales every column, False none.
         threshold: ``"tuned"``, one threshold tuned on validation data; ``"tuned-per-label"``;
             or a fixed number. Without validation data, a tuned threshold is 0.5.
+        constraints: rules that predictions keep to, see :mod:`lossnet.constraints`: a list of
+            ``Implies``, ``AtMostOne``, ``AtLeastOne``, ``Satisfies``; None takes those that the
+            data brings (a hierarchy), [] none. Threshold and early stopping do not read them.
         metric: metric of early stopping and of the threshold: a name in
             :data:`lossnet.tasks.multilabel.METRICS` or a function ``(Y, P) -> float``.
         validation_fraction: share of the rows held out for validation, stratified by label, if
@@ -82,6 +85,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         method_, nets_: the assembled :class:`~lossnet.Method`; the trained nets by name.
         history_: a dict per epoch.
         threshold_: the threshold, a number or an array with one per label.
+        constraints_: the constraints, bound to the labels: :class:`~lossnet.constraints.Bound`.
         label_names_, classes_: names of the labels; 0 and 1 for each, ``(L, 2)``, or the two
             classes of a 1-D y.
         decision_: the :class:`~lossnet.tasks.decision.Decision` and what was measured of it.
@@ -105,6 +109,9 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     energy_net: NetFactory | None = None
     standardise: bool | Literal["auto"] = "auto"
     threshold: float | Literal["tuned", "tuned-per-label"] = "tuned"
+    constraints: Sequence[Any] | None = None
+
+    provides = LabelDecisions.provides | CONSTRAINT
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -126,6 +133,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         for name in ("task_net", "energy_net"):
             check_factory(name, getattr(self, name))
         thresholds.check_threshold(self.threshold)
+        as_stored(self.constraints)
         if not isinstance(self.standardise, bool):
             check_choice("standardise", self.standardise, ["auto", "True", "False"])
 
@@ -149,15 +157,21 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         X = read_rows(self, inputs, reset=first)
         if targets is None:
             return MultiLabelData(X)
-        if first:
-            self._set_labels(Labels.of(targets))
-        return MultiLabelData(X, self.labels_.encode(targets))
+        if not first:
+            return MultiLabelData(X, self.labels_.encode(targets))
+        self._set_labels(labels := Labels.of(targets))
+        parents = targets.parents if isinstance(targets, MultiLabelData) else None
+        Y = labels.encode(targets)
+        return MultiLabelData(X, Y, label_names=labels.names, parents=parents)
 
     def _set_labels(self, labels: Labels) -> None:
         self.labels_ = labels
         self.label_names_, self.n_labels_ = labels.names, len(labels.names)
         both = np.tile([0, 1], (self.n_labels_, 1))
         self.classes_ = both if labels.classes is None else labels.classes
+
+    def _learn_classes(self, data: Any, reward: Any) -> None:
+        self.constraints_ = bound_to(data, self.constraints, self._assembled())
 
     def _cut(self, data: MultiLabelData, fraction: float, seed: int) -> Any:
         return stratified_split(data.Y, fraction, np.random.default_rng(seed))
@@ -169,7 +183,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         self.standardiser_ = Standardiser.of(self.imputer_(data.X), self.standardise)
 
     def _output(self) -> tuple[tuple[int, ...], Space]:
-        return (self.n_labels_,), Binary()
+        return (self.n_labels_,), Binary(self.constraints_ or None)
 
     def _make_net(self, name: str, features: Any = None) -> nn.Module:
         sizes = self.n_features_in_, self.n_labels_
@@ -246,37 +260,13 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
 
     # Storage ---------------------------------------------------------------------------------
 
+    def resolved_params(self) -> dict[str, Any]:
+        found = super().resolved_params()
+        stored = {"constraints": as_stored(self.constraints)} if "constraints" in found else {}
+        return found | stored
+
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors = {
-            "threshold": torch.as_tensor(np.asarray(self.threshold_, dtype=np.float64)),
-            "imputer/means": torch.as_tensor(self.imputer_.means),
-        }
-        if self.standardiser_ is not None:
-            tensors |= self.standardiser_.tensors()
-        names = getattr(self, "feature_names_in_", None)
-        facts = {
-            "features": int(self.n_features_in_),
-            "feature_names": None if names is None else [str(name) for name in names],
-            "best_metric": self.best_metric_,
-            "labels": replace(self.labels_, names=list(self.label_names_)).to_json(),
-        }
-        return tensors, facts
+        return pack(self)
 
     def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        form = {"features": int, "feature_names": (None, [str]), "best_metric": (None, float)}
-        check_form(facts, form, CONFIG)
-        check_form(facts["labels"], LABELS_FORM, LABELS)
-        self._set_labels(Labels.from_json(facts["labels"]))
-        self.n_features_in_ = facts["features"]
-        if facts["feature_names"] is not None:
-            self.feature_names_in_ = np.array(facts["feature_names"], dtype=object)
-        self.best_metric_ = facts["best_metric"]
-        threshold = tensors["threshold"].numpy()
-        if threshold.shape not in ((), (self.n_labels_,)):
-            raise DataError(f"the threshold has shape {threshold.shape}, not one for each label")
-        self.threshold_ = float(threshold) if threshold.ndim == 0 else threshold
-        given = self.threshold
-        if not isinstance(given, str) and given != facts["parameters"].get("threshold", given):
-            self.threshold_ = float(given)  # in place of the stored one
-        self.imputer_ = Imputer(vector(tensors, "imputer/means", self.n_features_in_))
-        self.standardiser_ = Standardiser.from_tensors(tensors, self.n_features_in_)
+        unpack(self, tensors, facts)

@@ -6,12 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from lossnet.constraints import Bound
 from lossnet.method import Method
 from lossnet.spaces import Binary
 from lossnet.tasks.decision import Decision
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.multilabel import decisions, thresholds
-from lossnet.tasks.multilabel.metrics import apply_threshold, get_metric, with_unseen
+from lossnet.tasks.multilabel.constrained import decide
+from lossnet.tasks.multilabel.metrics import get_metric, with_unseen
 from lossnet.tasks.multilabel.targets import Labels
 from lossnet.tasks.multilabel.thresholds import choose_threshold
 from lossnet.training.predict import Output, over_batches
@@ -24,11 +26,12 @@ class LabelDecisions(StructuredEstimator):
     threshold_: Any
     labels_: Labels
     n_labels_: int
+    constraints_: Bound
     best_metric_: float | None
 
     def _discrete(self, outputs: np.ndarray) -> np.ndarray:
-        """0/1 labels ``(n, L)``: probabilities at or above ``threshold_``."""
-        return apply_threshold(outputs, self.threshold_)
+        """0/1 labels ``(n, L)`` at ``threshold_``: the nearest that keep to the constraints."""
+        return decide(self.constraints_, outputs, self.threshold_)
 
     def _decode(self, discrete: np.ndarray) -> np.ndarray:
         """0/1 labels ``(n, L)``; classes of a 1-D y."""
@@ -49,9 +52,10 @@ class LabelDecisions(StructuredEstimator):
         metric = get_metric(self.metric)
         if decision.rule == "expected":
             proba = self._outputs(self._proposal(), data)
-            return decisions.expected(metric, proba, decision).astype(np.uint8)
-        decide = decisions.decider(decision, metric, self.method_.meaning)
-        return self._by_joint(decide, data).astype(np.uint8)
+            found = decisions.expected(metric, proba, decision, self.constraints_)
+            return found.astype(np.uint8)
+        by = decisions.decider(decision, metric, self.method_.meaning, self.constraints_)
+        return self._by_joint(by, data).astype(np.uint8)
 
     def _by_joint(self, output: Output, data: Any) -> np.ndarray:
         nets, source = self.nets_, self._source(data.without_labels())
@@ -66,12 +70,14 @@ class LabelDecisions(StructuredEstimator):
         return found if np.isfinite(found) else None
 
     def _usual_by_folds(self, data: Any, folds: np.ndarray) -> np.ndarray:
-        proba = with_unseen(self._outputs(self._proposal(), data), data.n_labels)
-        metric, found = get_metric(self.metric), np.zeros(proba.shape, dtype=np.uint8)
+        outputs = self._outputs(self._proposal(), data)
+        proba = with_unseen(outputs, data.n_labels)
+        metric, found = get_metric(self.metric), np.zeros(outputs.shape, dtype=np.uint8)
         for fold in np.unique(folds):
             here, others = folds == fold, folds != fold
             cut = choose_threshold(self.threshold, metric, data.Y[others], proba[others])
-            found[here] = apply_threshold(proba[here], cut)
+            own = cut if isinstance(cut, float) else cut[: self.n_labels_]
+            found[here] = decide(self.constraints_, outputs[here], own)
         return found
 
     def _statistics(self, data: Any, discrete: np.ndarray) -> np.ndarray:
@@ -84,8 +90,9 @@ class LabelDecisions(StructuredEstimator):
         metric, outputs = get_metric(self.metric), self._outputs(self._proposal(), data)
         proba = with_unseen(outputs, data.n_labels)
         found = thresholds.choose_threshold(self.threshold, metric, data.Y, proba)
-        self.best_metric_ = float(metric(data.Y, proba, found))
         self.threshold_ = found if isinstance(found, float) else found[: self.n_labels_]
+        decided = with_unseen(self._discrete(outputs), data.n_labels)
+        self.best_metric_ = float(metric(data.Y, decided if metric.needs == "labels" else proba))
 
     def tune_threshold(self, X: Any, Y: Any = None) -> Self:
         """Tune ``threshold_`` again on other data, for example after setting ``refine``.

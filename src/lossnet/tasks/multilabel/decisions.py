@@ -9,16 +9,19 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from lossnet.constraints import Bound
 from lossnet.context import Context
 from lossnet.contrasts.meaning import Meaning
 from lossnet.decisions import (
     Joint,
+    Weighted,
     best_f,
     best_f_of_samples,
     best_jaccard,
@@ -29,8 +32,10 @@ from lossnet.decisions import (
     of_rows,
     temper,
 )
+from lossnet.decisions.risk import Utility
 from lossnet.spaces import sparse
 from lossnet.tasks.decision import Decision
+from lossnet.tasks.multilabel import valid_decisions as valid
 from lossnet.tasks.multilabel.metrics import Metric
 
 TEMPERATURES = (0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0, 3.0)
@@ -82,39 +87,74 @@ def rules(metric: Metric, meaning: Meaning | None, *, named: bool) -> list[str]:
     return found
 
 
-def expected(metric: Metric, proba: np.ndarray, decision: Decision) -> np.ndarray:
-    """The sets of highest expected metric for independent labels, ``(n, L)`` bool."""
+def expected(
+    metric: Metric, proba: np.ndarray, decision: Decision, bound: Bound | None = None
+) -> np.ndarray:
+    """The (valid) sets of highest expected metric for independent labels, ``(n, L)`` bool."""
     p = torch.as_tensor(proba, dtype=torch.float64)
     p = temper(torch.sigmoid(torch.logit(p, 1e-9) + decision.offset), decision.temperature)
     beta = beta_of(metric)
-    return (best_jaccard(p) if beta is None else best_f(p, beta)).numpy()
+    best = best_jaccard(p) if beta is None else best_f(p, beta)
+    if bound:
+        best = valid.repaired(bound, best, p, valid.independent(p), _utility(metric))
+    return best.numpy()
 
 
-def decider(decision: Decision, metric: Metric, meaning: Meaning) -> Callable[[Context], Tensor]:
-    """The function that decides on a batch, ``(B, L)`` bool, by the joint."""
+def decider(
+    decision: Decision, metric: Metric, meaning: Meaning, bound: Bound | None = None
+) -> Callable[[Context], Tensor]:
+    """The function that decides on a batch, ``(B, L)`` bool, by the joint, among valid sets."""
 
     def decide(context: Context) -> Tensor:
         joint = Joint(context, meaning, decision.weight, decision.offset)
         drawn = joint.candidates(decision.samples)
-        if drawn.ess is None and (decision.rule == "mode" or metric.name == "subset-accuracy"):
+        probable = decision.rule == "mode" or metric.name == "subset-accuracy"
+        if drawn.ess is None and bound:
+            return valid.best_of_all(bound, drawn, None if probable else _utility(metric))
+        if drawn.ess is None and probable:
             return most_probable(drawn.y, drawn.w)  # of all label sets
+        if probable and bound:
+            return valid.valid_mode(bound, joint, drawn, context.space)
         if decision.rule == "mode":
             y = sparse.prepend(joint.rounded().to(drawn.y.dtype), drawn.y)
             return local_search(joint.log_p, most_probable(y, joint.log_p(y)), space=context.space)
-        beta = beta_of(metric)
-        if beta is not None:
-            return best_f_of_samples(drawn.y, drawn.w, beta)
-        if metric.name == "subset-accuracy":
-            return most_probable(drawn.y, drawn.w)
+        if not bound:
+            return _of_samples(metric, drawn)
+        p = marginals(drawn.y, drawn.w)
         if metric.name == "hamming":
-            return marginals(drawn.y, drawn.w) >= 0.5
-        function = lambda truth, one: metric(truth[None], one[None])  # noqa: E731
-        utility = _jaccard if metric.name == "jaccard" else of_rows(function)
-        chosen = minimum_risk(drawn.y, drawn.y, drawn.w, utility)
-        y = sparse.dense(drawn.y, torch.bool)
-        return y[chosen, torch.arange(len(chosen), device=y.device)]
+            return valid.nearest(bound, p - 0.5)
+        return valid.repaired(bound, _of_samples(metric, drawn), p, drawn, _utility(metric))
 
     return decide
+
+
+def _of_samples(metric: Metric, drawn: Weighted) -> Tensor:
+    """The label sets of highest mean metric over weighted samples."""
+    beta = beta_of(metric)
+    if beta is not None:
+        return best_f_of_samples(drawn.y, drawn.w, beta)
+    if metric.name == "subset-accuracy":
+        return most_probable(drawn.y, drawn.w)
+    if metric.name == "hamming":
+        return marginals(drawn.y, drawn.w) >= 0.5
+    chosen = minimum_risk(drawn.y, drawn.y, drawn.w, _utility(metric))
+    y = sparse.dense(drawn.y, torch.bool)
+    return y[chosen, torch.arange(len(chosen), device=y.device)]
+
+
+def _utility(metric: Metric) -> Utility:
+    """The metric of pairs of label sets."""
+    beta = beta_of(metric)
+    if beta is not None:
+        return partial(_f, beta**2)
+    function = lambda truth, one: metric(truth[None], one[None])  # noqa: E731
+    return _jaccard if metric.name == "jaccard" else of_rows(function)
+
+
+def _f(b2: float, truth: Tensor, predicted: Tensor) -> Tensor:
+    sizes = predicted.sum(-1) + b2 * truth.sum(-1)
+    shared = (1 + b2) * (truth & predicted).sum(-1)
+    return torch.where(sizes == 0, 1.0, shared / sizes.clamp_min(1e-9))
 
 
 def _jaccard(truth: Tensor, predicted: Tensor) -> Tensor:

@@ -111,13 +111,16 @@ class MultiLabelTask(Task):
 
     def measure(self, model: Any, data: Any, args: Namespace | None = None) -> Measured:
         """Every metric of the predictions (or at the threshold given) and at 0.5."""
-        from lossnet.tasks.multilabel.metrics import evaluate, with_unseen
+        from lossnet.tasks.multilabel.constrained import decide
+        from lossnet.tasks.multilabel.metrics import METRICS, evaluate, with_unseen
 
         given = args and args.threshold
-        on, proba = (with_unseen(found, data.n_labels) for found in _predicted(model, data, given))
+        on, proba = _predicted(model, data, given)
         first = OWN if given is None else f"at {given:g}"
-        half = evaluate(data.Y, proba, 0.5)
-        return {first: evaluate(data.Y, on, 0.5) | {"map": half["map"]}, HALF: half}
+        decided = {first: on, HALF: decide(model.constraints_, proba, 0.5)}
+        ranked = {"map": METRICS["map"](data.Y, with_unseen(proba, data.n_labels))}
+        filled = {how: with_unseen(labels, data.n_labels) for how, labels in decided.items()}
+        return {how: evaluate(data.Y, labels) | ranked for how, labels in filled.items()}
 
     def flat(self, measured: Measured) -> dict[str, float]:
         """``example-f1`` of the predictions and, at 0.5, ``example-f1@0.5``."""
@@ -185,14 +188,14 @@ def _csv(model: Any, data: MultiLabelData, proba: bool) -> str:
 
 def _predicted(model: Any, data: MultiLabelData, threshold: Any = None) -> tuple[Any, Any]:
     """0/1 labels ``(n, L)``, by the model's decision or at a threshold, and probabilities."""
-    from lossnet.tasks.multilabel.metrics import apply_threshold
+    from lossnet.tasks.multilabel.constrained import decide
 
     proba = _probabilities(model, data)
     decision = model._decision()
     if threshold is None and decision.rule != model.usual_rule:
         return model._decided(decision, model._unseen(data.without_labels())), proba
     cut = model.threshold_ if threshold is None else threshold
-    return apply_threshold(proba, cut), proba
+    return decide(model.constraints_, proba, cut), proba
 
 
 def _probabilities(model: Any, data: MultiLabelData) -> Any:

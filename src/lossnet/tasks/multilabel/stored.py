@@ -1,0 +1,69 @@
+"""What the folder of a multi-label model holds in addition to its nets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lossnet.constraints import bind, plain
+from lossnet.errors import DataError
+from lossnet.files import check_form
+from lossnet.tasks.model_folder import CONFIG, LABELS
+from lossnet.tasks.multilabel.imputer import Imputer
+from lossnet.tasks.multilabel.targets import LABELS_FORM, Labels
+from lossnet.tasks.standardiser import Standardiser, vector
+
+_KNOWN = "constraints/known"
+
+
+def pack(model: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and readable facts of a fitted classifier."""
+    tensors = {
+        "threshold": torch.as_tensor(np.asarray(model.threshold_, dtype=np.float64)),
+        "imputer/means": torch.as_tensor(model.imputer_.means),
+    }
+    if model.standardiser_ is not None:
+        tensors |= model.standardiser_.tensors()
+    if len(model.constraints_.known):
+        tensors[_KNOWN] = torch.as_tensor(model.constraints_.known)
+    names = getattr(model, "feature_names_in_", None)
+    facts = {
+        "features": int(model.n_features_in_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "best_metric": model.best_metric_,
+        "labels": replace(model.labels_, names=list(model.label_names_)).to_json(),
+        "bound": plain(model.constraints_.declared),
+    }
+    return tensors, facts
+
+
+def unpack(model: Any, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+    """Restore what :func:`pack` gave."""
+    form = {"features": int, "feature_names": (None, [str]), "best_metric": (None, float)}
+    check_form(facts, {**form, "bound": [{str: list}]}, CONFIG)
+    check_form(facts["labels"], LABELS_FORM, LABELS)
+    model._set_labels(Labels.from_json(facts["labels"]))
+    rules = facts["bound"] if model.constraints is None else model.constraints
+    model.constraints_ = bind(rules, model.label_names_, known=tensors.get(_KNOWN))
+    model.n_features_in_ = facts["features"]
+    if facts["feature_names"] is not None:
+        model.feature_names_in_ = np.array(facts["feature_names"], dtype=object)
+    model.best_metric_ = facts["best_metric"]
+    model.threshold_ = _threshold(model, tensors["threshold"].numpy(), facts["parameters"])
+    model.imputer_ = Imputer(vector(tensors, "imputer/means", model.n_features_in_))
+    model.standardiser_ = Standardiser.from_tensors(tensors, model.n_features_in_)
+
+
+def _threshold(model: Any, stored: np.ndarray, parameters: Mapping[str, Any]) -> Any:
+    """The stored threshold, or the number that was given in its place."""
+    if stored.shape not in ((), (model.n_labels_,)):
+        raise DataError(f"the threshold has shape {stored.shape}, not one for each label")
+    given = model.threshold
+    if not isinstance(given, str) and given != parameters.get("threshold", given):
+        return float(given)
+    return float(stored) if stored.ndim == 0 else stored

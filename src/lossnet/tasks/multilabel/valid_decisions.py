@@ -1,0 +1,96 @@
+"""Decisions among the label sets that keep to constraints.
+
+Where the best set of all is valid, it is the best of the valid ones. The functions here decide on
+the other rows, and on spaces that are enumerated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lossnet.constraints import Bound
+from lossnet.decisions import Joint, Weighted, local_search, minimum_risk, most_probable
+from lossnet.decisions.risk import Utility
+from lossnet.spaces import Space, sparse
+
+#: Thresholds of valid candidates, as multiples of the one between the labels on and off.
+_NEAR = (0.7, 1.0, 1.4)
+#: What a label set that breaks a rule loses in log-probability: more than it can gain.
+_PENALTY = 1e4
+_DRAWN = 100
+
+
+def allowed(bound: Bound, y: Tensor) -> Tensor:
+    """Whether label sets ``(..., L)``, bool or sparse, are valid, ``(...)``."""
+    found = bound.allows(sparse.dense(y, torch.bool).cpu().numpy())
+    return torch.as_tensor(found, device=y.device)
+
+
+def nearest(bound: Bound, scores: Tensor) -> Tensor:
+    """The valid label sets with the largest sums of scores, ``(B, L)`` bool."""
+    found = bound.nearest(scores.double().cpu().numpy())
+    return torch.as_tensor(found, device=scores.device).bool()
+
+
+def best_of_all(bound: Bound, drawn: Weighted, utility: Utility | None) -> Tensor:
+    """The valid set of highest expected utility, or most probable without, of an enumerated space.
+
+    The truth is valid: other sets do not count.
+    """
+    kept = allowed(bound, drawn.y[:, 0])
+    sets, w = drawn.y[kept, 0].bool(), drawn.w[kept].double()
+    if utility is None:
+        return sets[w.argmax(0)]
+    pair = (len(sets), len(sets), 1, sets.shape[1])
+    truth, predicted = sets.view(1, -1, *pair[2:]), sets.view(-1, 1, *pair[2:])
+    table = utility(truth.expand(pair), predicted.expand(pair)).squeeze(-1)
+    return sets[(table.double() @ w).argmax(0)]
+
+
+def valid_mode(bound: Bound, joint: Joint, drawn: Weighted, space: Space) -> Tensor:
+    """The most probable valid label set: the best of the samples, then hill climbing."""
+
+    def log_p(y: Tensor) -> Tensor:
+        return joint.log_p(y) - _PENALTY * (~allowed(bound, y)).to(torch.float32)
+
+    start = nearest(bound, joint.context.logits(joint.net) + joint.offset)
+    y = sparse.prepend(start.to(drawn.y.dtype), drawn.y)
+    found = local_search(log_p, most_probable(y, log_p(y)).bool(), space=space)
+    return torch.where(allowed(bound, found).unsqueeze(1), found, start)
+
+
+def repaired(bound: Bound, best: Tensor, p: Tensor, drawn: Weighted, utility: Utility) -> Tensor:
+    """Label sets ``best`` ``(B, L)``; those that break a rule replaced by valid ones.
+
+    These are the nearest at thresholds about the one that ``best`` has for probabilities ``p``;
+    the one of highest expected utility over weighted samples is taken.
+    """
+    broken = ~allowed(bound, best)
+    if not broken.any():
+        return best
+    near = _near(bound, p[broken].double().cpu().numpy(), best[broken].cpu().numpy())
+    candidates = torch.as_tensor(near, device=best.device)
+    y = sparse.dense(drawn.y, torch.bool)[:, broken]
+    chosen = minimum_risk(candidates, y, drawn.w[:, broken], utility)
+    best = best.bool().clone()
+    best[broken] = candidates[chosen, torch.arange(len(chosen), device=chosen.device)]
+    return best
+
+
+def independent(p: Tensor) -> Weighted:
+    """Samples of independent labels, of a row the same whatever rows are next to it."""
+    generator = torch.Generator(device="cpu").manual_seed(0)
+    uniform = torch.rand(_DRAWN, 1, p.shape[1], generator=generator).to(p.device)
+    w = torch.full((_DRAWN, len(p)), 1.0 / _DRAWN, device=p.device)
+    return Weighted(uniform < p, w)
+
+
+def _near(bound: Bound, p: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """Valid candidates ``(C, B, L)`` bool."""
+    size = best.sum(1, keepdims=True)
+    ordered = np.pad(-np.sort(-p, axis=1), ((0, 0), (1, 1)), constant_values=((0, 0), (1, 0)))
+    cut = np.take_along_axis(ordered, size, 1) + np.take_along_axis(ordered, size + 1, 1)
+    found = [bound.nearest(p - 0.5 * cut * times) for times in _NEAR]
+    return np.stack(found).astype(bool)
