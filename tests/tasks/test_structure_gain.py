@@ -73,12 +73,19 @@ def test_tags(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sampled.low <= found.nats <= sampled.high
 
 
-def test_images_and_texts() -> None:
+def test_images_and_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     images = RNG.uniform(size=(6, 16, 16, 3)).astype(np.float32)
     masks = (images[..., 0] > 0.5).astype(int)
     model = ImageSegmenter("seal-nce", width=4, max_epochs=1, random_state=0).fit(images, masks)
     found = model.structure_gain(images, masks, samples=7)
     assert (found.exact, found.rows, found.samples) == (False, 6, 7)
+    # Fewer of large outputs: here four crops of 12 x 12 pixels.
+    assert model.crop_ == (12, 12)
+    monkeypatch.setattr("lossnet.tasks.structure._FEWEST", 3)
+    monkeypatch.setattr("lossnet.tasks.structure._POSITIONS", 5 * 7 * 4 * 144)
+    assert model.structure_gain(images, masks, samples=7).rows == 5
+    assert model.structure_gain(images, masks, samples=70).rows == 3
+    assert model.structure_gain(images, masks, samples=70, max_rows=6).rows == 6
     texts, labels = (
         ["red apple", "green pear", "red pear", "apple"] * 5,
         [["r"], ["g"], ["g"], []] * 5,

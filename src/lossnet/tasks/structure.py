@@ -18,6 +18,9 @@ from lossnet.structure import StructureGain, row_gains, summarise
 from lossnet.training.predict import over_batches
 
 _BATCH = 64
+#: Rows, unless told otherwise: at most, and at least where outputs are large; and how many
+#: positions of samples are affordable.
+_ROWS, _FEWEST, _POSITIONS = 1000, 50, 2**24
 
 
 class MeasuresStructure:
@@ -28,7 +31,7 @@ class MeasuresStructure:
         X: Any,
         *truth: Any,
         samples: int = 100,
-        max_rows: int = 1000,
+        max_rows: int | None = None,
         progress: bool = False,
     ) -> StructureGain:
         """Nats a row that the loss-net knows beyond the task-net, on rows it was not trained on.
@@ -42,15 +45,18 @@ class MeasuresStructure:
             truth: see above.
             samples: outputs that are drawn from the task-net for each row, where there are too
                 many to enumerate.
-            max_rows: of more rows so many are taken at random, always the same.
+            max_rows: of more rows so many are taken at random, always the same; None takes 1,000,
+                or fewer, at least 50, where outputs are large, such as images.
             progress: show a bar in a terminal if it takes more than two seconds.
         """
         data = self._scored((X, *truth))
         check_int("samples", samples)
-        check_int("max_rows", max_rows, least=2)
+        if max_rows is not None:
+            check_int("max_rows", max_rows, least=2)
         check_joint(self.method_, self.nets_)
-        if len(data) > max_rows:
-            chosen = np.random.default_rng(0).choice(len(data), max_rows, replace=False)
+        most = _affordable(self, data, int(samples)) if max_rows is None else max_rows
+        if len(data) > most:
+            chosen = np.random.default_rng(0).choice(len(data), most, replace=False)
             data = data.subset(np.sort(chosen))
         gains = _gains(self, self._source(data), int(samples), progress)
         # Crops of one image are one row: their standard error would take them for independent.
@@ -83,6 +89,16 @@ def gain_or_none(model: Any, data: Any) -> StructureGain | None:
     except SettingError:
         return None
     return fitted.structure_gain(data, progress=True)
+
+
+def _affordable(model: Any, data: Any, samples: int) -> int:
+    """How many rows are measured, as a few of them show how large their outputs are."""
+    few = data.subset(np.arange(min(8, len(data))))
+    source = model._source(few)
+    target = source.batch(slice(0, len(source))).target
+    classes = target.shape[-1] if model._output()[1].coupled else 1
+    positions = target.numel() // classes // len(few)
+    return min(_ROWS, max(_FEWEST, _POSITIONS // (samples * positions)))
 
 
 def _gains(model: Any, source: Any, samples: int, progress: bool) -> Tensor:
