@@ -44,6 +44,18 @@ def test_words_are_means_of_their_sub_words(tiny) -> None:
     assert not net(x)[1, 1:].any()
 
 
+@pytest.mark.parametrize("pool", ["mean", "cls", "words"])
+def test_normalised_vectors_have_mean_0_and_variance_1(tiny, pool) -> None:
+    x = batch(tiny, pool)
+    plain, net = (tiny.net(pool=pool, normalise=on).eval() for on in (False, True))
+    vectors, found = plain(x), net(x)
+    has = vectors.any(-1)
+    centred = vectors[has] - vectors[has].mean(-1, keepdim=True)
+    expected = centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    torch.testing.assert_close(found[has], expected)
+    assert not found[~has].any()
+
+
 def test_texts_are_means_or_their_first_sub_word(tiny) -> None:
     x = batch(tiny, "mean")
     mean = tiny.net(pool="mean", training="frozen")

@@ -107,6 +107,7 @@ class Pretrained:
         pool: Pool = "mean",
         training: Training = "full",
         lora_rank: int = 8,
+        normalise: bool = False,
     ) -> Encoder:
         """A module with these weights, for one of the ways to pool and to train.
 
@@ -114,11 +115,13 @@ class Pretrained:
             pool: see :class:`Encoder`.
             training: see :class:`Encoder`.
             lora_rank: rank of the adapters where ``training="lora"``.
+            normalise: see :class:`Encoder`.
         """
         body = self._body()
         if self.weights and next(body.parameters()).device.type != "meta":
             body.load_state_dict(dict(self.weights))
-        return Encoder(body, pool=pool, training=training, lora_rank=lora_rank)
+        options: dict[str, Any] = {"lora_rank": lora_rank, "normalise": normalise}
+        return Encoder(body, pool=pool, training=training, **options)
 
     def _body(self) -> nn.Module:
         """The transformer, its weights not yet filled in."""

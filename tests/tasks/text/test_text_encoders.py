@@ -16,6 +16,7 @@ import torch
 from lossnet import TextClassifier
 from lossnet.encoders import Pretrained
 from lossnet.errors import DataError, LossnetError, SettingError
+from lossnet.method import Optimiser
 from lossnet.tasks.text import TextData
 from lossnet.testing import check_estimator_contract, write_tiny_encoder
 
@@ -77,6 +78,30 @@ def test_features_of_the_loss_net(folder: Path, training: str, features: str) ->
     assert ("features" in names) == (features != "shared")
     assert np.isfinite(model.energy(TEXTS, LABELS)).all()
     assert model.set_params(refine="net").predict(TEXTS).shape == (21, 2)
+
+
+@pytest.mark.parametrize("hidden", [(), (8, 6)])
+def test_the_task_net_on_a_trained_encoder_starts_at_rare_labels(
+    folder: Path, hidden: tuple[int, ...]
+) -> None:
+    texts, labels = TEXTS, [[f"label {k}"] for k in range(len(TEXTS))]
+    model = classifier(folder, "cross-entropy", encoder_training="full", hidden=hidden)
+    model.set_params(max_epochs=1, method__task_optimiser=Optimiser(1e-9, encoder_lr=1e-9))
+    proba = model.set_params(validation_fraction=0.0).fit(texts, labels).predict_proba(texts)
+    assert 0.5 / 21 < np.median(proba) < 2 / 21
+    layers, last = model.nets_["task"].last
+    assert [m.out_features for m in layers.modules() if hasattr(m, "in_features")] == [*hidden]
+    assert model.nets_["task"].features.normalise
+    assert last.out_features == 21
+
+
+def test_the_loss_net_weighs_less_where_an_encoder_is_trained(folder: Path) -> None:
+    weights = {
+        training: classifier(folder, encoder_training=training).resolved_method_params()
+        for training in ("frozen", "lora")
+    }
+    assert weights["frozen"]["energy_weight"] == 2.0
+    assert weights["lora"]["energy_weight"] == 1.0
 
 
 def test_a_method_without_a_task_net_has_its_own_encoder(folder: Path) -> None:

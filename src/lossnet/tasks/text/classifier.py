@@ -33,6 +33,8 @@ from lossnet.tasks.text.token_batches import TextSource
 TEXT_DEFAULTS: dict[str, dict[str, Any]] = {
     "seal-nce": {"energy_weight": 2.0, "entropy_weight": 0.0, "samples": 10, "energy_steps": 1},
 }
+#: Overrides of these where an encoder is trained: in a few epochs the loss-net learns less.
+TRAINED_DEFAULTS: dict[str, dict[str, Any]] = {"seal-nce": {"energy_weight": 1.0}}
 
 
 @dataclass(eq=False, repr=False)
@@ -49,13 +51,14 @@ class TextClassifier(MultiLabelClassifier):
 
     Args:
         method_params: parameters of the named method that override its defaults;
-            :data:`TEXT_DEFAULTS` lists how these differ from the recipes'.
+            :data:`TEXT_DEFAULTS` lists how these differ from the recipes', and
+            :data:`TRAINED_DEFAULTS` what differs again where an encoder is trained.
         encoder: a pretrained transformer: a folder that ``save_pretrained`` wrote, or a name on
             the Hugging Face hub; needs ``lossnet[text]``. None: TF-IDF features.
         encoder_training: ``"frozen"``, vectors of the texts are computed once and stored, and the
             nets are MLPs on them; ``"full"`` trains all its weights, ``"lora"`` adapters only.
-            With these two a text's vector goes straight to the labels: ``hidden``,
-            ``input_dropout`` and ``energy_dropout`` have no effect.
+            With these two a text's vector is normalised, ``hidden`` is the task-net's MLP on it,
+            and ``input_dropout`` and ``energy_dropout`` have no effect.
         max_length: most sub-words of a text; the rest, at its end, is cut off.
         pooling: a text's vector is the ``"mean"`` of its sub-words, or the first one, ``"cls"``.
         lora_rank: rank of the adapters.
@@ -110,7 +113,9 @@ class TextClassifier(MultiLabelClassifier):
         return self.encoder is not None and self.encoder_training != "frozen"
 
     def _task_defaults(self) -> dict[str, Any]:
-        return TEXT_DEFAULTS.get(str(self.method), {})
+        name = str(self.method)
+        trained = TRAINED_DEFAULTS.get(name, {}) if self._trains_encoder else {}
+        return {**TEXT_DEFAULTS.get(name, {}), **trained}
 
     def _filled_in(self, method: Method) -> dict[str, Any]:
         trained, energy = self._trains_encoder, self.energy_dropout
@@ -232,7 +237,7 @@ class TextClassifier(MultiLabelClassifier):
         if features is None:
             features = self.coder_.net(self.encoder_training, int(self.lora_rank))
         if name != "energy":
-            return TextNet(features, labels, filled_in["dropout"])
+            return TextNet(features, labels, self.hidden, filled_in["dropout"])
         sizes = self.n_features_in_, labels
         return LabelEnergy(*sizes, global_hidden=self.global_hidden, features=features)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Self
 
@@ -12,7 +13,7 @@ from lossnet.encoders import Coded, Pretrained, vectors_of
 from lossnet.encoders.encoder import Training
 from lossnet.files import check_form
 from lossnet.nets.base import Headed
-from lossnet.nets.mlp import Dropout
+from lossnet.nets.mlp import FeatureMLP
 from lossnet.plain_text import counted
 from lossnet.tasks.model_folder import VOCABULARY
 
@@ -77,7 +78,9 @@ class TextEncoder:
 
     def net(self, training: Training, lora_rank: int) -> Any:
         """The encoder as a module."""
-        return self.pretrained.net(pool=self.pooling, training=training, lora_rank=lora_rank)
+        return self.pretrained.net(
+            pool=self.pooling, training=training, lora_rank=lora_rank, normalise=True
+        )
 
     def pack(self, *, weights: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """What a model folder holds of it: see :meth:`~lossnet.encoders.Pretrained.pack`."""
@@ -103,17 +106,22 @@ def truncation(coded: Sequence[Coded], limit: int) -> Truncation:
 
 
 class TextNet(Headed):
-    """The task-net over an encoder: dropout, then one embedding and a bias per label.
+    """The task-net over an encoder: an MLP on its vector, then one embedding and bias per label.
+
+    Every label starts with a probability of about 1 / L: from 1/2, a few hundred steps would go by
+    until the many labels that a text does not have are left out.
 
     Args:
         features: the encoder.
         labels: number of labels L.
-        dropout: share of the encoder's vector that is dropped.
+        hidden: widths of the MLP's layers; () goes straight to the labels.
+        dropout: share of the encoder's vector that is dropped, and between layers.
     """
 
-    def __init__(self, features: Any, labels: int, dropout: float) -> None:
+    def __init__(self, features: Any, labels: int, hidden: Sequence[int], dropout: float) -> None:
         super().__init__()
-        self.features, self.sizes = features, (features.out_features, labels, dropout)
+        self.features, self.labels = features, labels
+        self.hidden, self.dropout = hidden, dropout
         self.last = self.new_head()
 
     def head(self, h: Tensor) -> Tensor:
@@ -123,5 +131,8 @@ class TextNet(Headed):
 
     def new_head(self) -> nn.Module:
         """A second head of the same kind."""
-        width, labels, dropout = self.sizes
-        return nn.Sequential(Dropout(dropout), nn.Linear(width, labels))
+        width, dropout = self.features.out_features, self.dropout
+        layers = FeatureMLP(width, self.hidden, dropout, input_dropout=dropout)
+        last = nn.Linear(layers.out_features, self.labels)
+        nn.init.constant_(last.bias, -math.log(max(self.labels - 1, 1)))
+        return nn.Sequential(layers, last)
