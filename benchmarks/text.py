@@ -69,7 +69,7 @@ BUDGET: dict[str, dict[str, Any]] = {
 LORA: dict[str, Any] = {
     "max_epochs": 3,
     "patience": 3,
-    "max_length": 64,
+    "max_length": 48,
     "batch_size": 32,
     "precision": "bfloat16",
     "encoder_training": "lora",

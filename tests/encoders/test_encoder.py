@@ -159,7 +159,13 @@ def test_nets_are_built_without_memory_and_without_files(tiny, training) -> None
 def test_rates_and_marks_for_the_optimiser(tiny) -> None:
     assert Encoder.pretrained
     rates = {mode: tiny.net(training=mode).suggested_lr for mode in ("full", "lora", "frozen")}
-    assert rates == {"full": 5e-5, "lora": 5e-4, "frozen": 0.0}
+    assert rates == {"full": 5e-5, "lora": 2e-3, "frozen": 0.0}
+
+
+def test_a_wider_encoder_has_a_lower_lora_rate(tmp_path) -> None:
+    wide = Pretrained.load(write_tiny_encoder(tmp_path / "wide", width=768))
+    rates = {mode: wide.net(training=mode).suggested_lr for mode in ("full", "lora")}
+    assert rates == {"full": 5e-5, "lora": 1e-3}
 
 
 def test_pack_and_unpack_give_the_same_vectors(tiny) -> None:

@@ -131,8 +131,8 @@ class TextNet(Headed):
 
     def new_head(self) -> nn.Module:
         """A second head of the same kind."""
-        width, dropout = self.features.out_features, self.dropout
-        layers = FeatureMLP(width, self.hidden, dropout, input_dropout=dropout)
+        width: Any = self.features.out_features
+        layers = FeatureMLP(width, self.hidden, self.dropout, input_dropout=self.dropout)
         last = nn.Linear(layers.out_features, self.labels)
         nn.init.constant_(last.bias, -math.log(max(self.labels - 1, 1)))
         return nn.Sequential(layers, last)
