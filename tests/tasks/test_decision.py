@@ -35,6 +35,12 @@ def test_a_gain_within_its_standard_error_keeps_the_usual_rule():
     assert "threshold 50.0, expected 52.5" in found.words
 
 
+def test_a_metric_that_is_no_number_is_an_error():
+    values = {**VALUES, "mode": np.full(ROWS, np.nan)}
+    with pytest.raises(DataError, match="metric is nan on validation data decided by 'mode'"):
+        chosen("mode", values=values)
+
+
 def test_a_rule_that_the_user_names_is_taken_whatever_it_gains():
     assert chosen("expected", insist=True).rule == "expected"
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from lossnet.errors import DataError
 from lossnet.files import check_form
 from lossnet.tasks.model_folder import CONFIG
 
@@ -125,6 +126,10 @@ def choose(
             judged[rule][folds == fold] = chosen[folds == fold]
         best[rule] = own[_best(found, metric)]
     tried = {rule: metric(values.mean(0)) for rule, values in judged.items()}
+    for rule, value in tried.items():
+        if not np.isfinite(value):
+            what = f"the metric is {value} on validation data decided by {rule!r}"
+            raise DataError(f"{what}; give data that it is defined on, or use another metric")
     others = [rule for rule in tried if rule != usual.rule]
     winner = max(others, key=lambda rule: tried[rule], default=usual.rule)
     gain, error = difference(judged[usual.rule], judged[winner], metric)
