@@ -20,6 +20,7 @@ RULES = {
     "expected": "probabilities of a task-net and a metric of single examples",
     "samples": "a loss-net that gives probabilities and a metric of single examples",
     "mode": "a loss-net that gives probabilities",
+    "known": "exact match of label sets as the metric",
 }
 
 

@@ -32,10 +32,12 @@ class Decision:
         rule: ``"threshold"`` or ``"argmax"``, position by position; ``"expected"``, the output of
             the highest expected metric if positions are independent; ``"samples"``, of the highest
             expected metric over weighted samples of the joint; ``"mode"``, the most probable
-            output of the joint.
+            output of the joint; ``"known"``, the most probable of the label sets that training
+            rows have.
         temperature: divides the task-net's logits (``"expected"``).
         samples: number of samples (``"samples"`` and ``"mode"``).
-        weight: what the loss-net counts against the task-net (``"samples"`` and ``"mode"``).
+        weight: what the loss-net counts against the task-net (``"samples"``, ``"mode"`` and
+            ``"known"``).
         offset: what every label that is on adds to the log joint (``"mode"``), or to its logit
             (``"expected"``).
         tried: the metric on validation rows of the usual rule and of every other that was tried,
@@ -60,6 +62,7 @@ class Decision:
             "expected": f" (temperature {self.temperature:g})",
             "samples": f" ({self.samples} samples, loss-net weight {self.weight:g})",
             "mode": f" (loss-net weight {self.weight:g})",
+            "known": f" (loss-net weight {self.weight:g})",
         }
         why = [f"{rule} {100 * value:.1f}" for rule, value in self.tried.items()]
         if len(why) < 2 or self.error is None:

@@ -115,7 +115,7 @@ def test_decode_can_be_set_after_fit():
     model.set_params(decode="threshold")
     assert np.array_equal(model.predict(TEST), cut)
     model.set_params(decode="auto").tune_decision(DATA.validation)
-    assert set(model.decision_.tried) == {"threshold", "mode"}
+    assert set(model.decision_.tried) == {"threshold", "known", "mode"}
 
 
 def test_a_rule_without_a_loss_net_is_refused(tmp_path):
@@ -134,9 +134,26 @@ def test_a_rule_without_a_loss_net_is_refused(tmp_path):
         MultiLabelClassifier.load(folder, decode="mode").predict(TEST)
 
 
+@pytest.mark.parametrize("method", ["cross-entropy", "seal-nce"])
+def test_known_sets_are_those_of_training_rows_and_the_most_probable_is_taken(method):
+    parts = ising(coupling=3.0, labels=6, features=3, n_train=80, n_validation=80, seed=2)
+    model = MultiLabelClassifier(method, metric="subset-accuracy", decode="known", **QUICK)
+    model.fit(parts.train, validation_data=parts.validation)
+    known = {tuple(row) for row in parts.train.Y}
+    predicted = model.predict(parts.test.X)
+    assert {tuple(row) for row in predicted} <= known
+    assert {tuple(row) for row in model.label_sets_} == known
+    if method == "cross-entropy":
+        p = np.clip(model.predict_proba(parts.test.X).astype(np.float64), 1e-12, 1 - 1e-7)
+        sets, offset = model.label_sets_, model.decision_.offset
+        log_q = np.log(p) @ sets.T + np.log1p(-p) @ (1 - sets.T) + offset * sets.sum(1)
+        reached = log_q[np.arange(len(p)), [(sets == row).all(1).argmax() for row in predicted]]
+        assert reached == pytest.approx(log_q.max(1), abs=1e-4)
+
+
 def test_every_metric_of_labels_has_a_decision():
     for name, metric in METRICS.items():
         if metric.needs == "labels":
             assert fitted(metric=name, max_epochs=1).decision_.rule in (
-                "threshold", "expected", "samples", "mode",
+                "threshold", "expected", "samples", "mode", "known",
             )  # fmt: skip

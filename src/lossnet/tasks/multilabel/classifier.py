@@ -72,8 +72,9 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         accumulate, precision: pieces of a batch, to save memory; ``"bfloat16"`` runs nets in it.
         decode: how outputs become label sets: ``"threshold"``; ``"expected"``, the set of highest
             expected metric for the task-net's probabilities; ``"samples"``, the same over weighted
-            samples of the joint; ``"mode"``, the most probable set of the joint. ``"auto"`` leaves
-            the threshold only for a gain on validation data above its standard error.
+            samples of the joint; ``"mode"``, the most probable set of the joint; ``"known"``, the
+            most probable set among those of training rows. ``"auto"`` leaves the threshold only
+            for a gain on validation data above its standard error.
         decode_samples: number of samples for ``"samples"`` and ``"mode"``.
         refine: refine predictions with the energy: ``"net"`` descends from the task-net's
             output, ``"samples"`` from samples of it, ``"random"`` from random points; or a
@@ -88,6 +89,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         constraints_: the constraints, bound to the labels: :class:`~lossnet.constraints.Bound`.
         label_names_, classes_: names of the labels; 0 and 1 for each, ``(L, 2)``, or the two
             classes of a 1-D y.
+        label_sets_: label sets that most training rows have, for ``"mode"`` and ``"known"``.
         decision_: the :class:`~lossnet.tasks.decision.Decision` and what was measured of it.
         best_metric_: validation metric of the restored weights; None without validation data.
         refine_steps_: number of steps chosen by :meth:`tune_refinement`; None if not tuned.

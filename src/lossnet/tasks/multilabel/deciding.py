@@ -28,6 +28,7 @@ class LabelDecisions(StructuredEstimator):
     n_labels_: int
     constraints_: Bound
     best_metric_: float | None
+    label_sets_: np.ndarray
 
     def _discrete(self, outputs: np.ndarray) -> np.ndarray:
         """0/1 labels ``(n, L)`` at ``threshold_``: the nearest that keep to the constraints."""
@@ -46,7 +47,8 @@ class LabelDecisions(StructuredEstimator):
         return decisions.rules(get_metric(self.metric), meaning, named=named)
 
     def _trials_of(self, rule: str) -> list[Decision]:
-        return decisions.trials(rule, self.threshold_, int(self.decode_samples))
+        joint = "energy" in self.method_.nets and self.method_.meaning.joint is not None
+        return decisions.trials(rule, self.threshold_, int(self.decode_samples), joint=joint)
 
     def _decide(self, decision: Decision, data: Any) -> np.ndarray:
         metric = get_metric(self.metric)
@@ -54,8 +56,9 @@ class LabelDecisions(StructuredEstimator):
             proba = self._outputs(self._proposal(), data)
             found = decisions.expected(metric, proba, decision, self.constraints_)
             return found.astype(np.uint8)
-        by = decisions.decider(decision, metric, self.method_.meaning, self.constraints_)
-        return self._by_joint(by, data).astype(np.uint8)
+        sets = self.label_sets_[self.constraints_.allows(self.label_sets_)]
+        given = decision, metric, self.method_.meaning, sets, self.constraints_
+        return self._by_joint(decisions.decider(*given), data).astype(np.uint8)
 
     def _by_joint(self, output: Output, data: Any) -> np.ndarray:
         nets, source = self.nets_, self._source(data.without_labels())
@@ -63,7 +66,7 @@ class LabelDecisions(StructuredEstimator):
         return found.cpu().numpy()
 
     def _effective_samples(self, decision: Decision, data: Any) -> float | None:
-        if not decision.weight:
+        if not decision.samples:
             return None
         measure = decisions.effective_samples(decision, self.method_.meaning)
         found = float(self._by_joint(measure, data).mean())
@@ -83,6 +86,11 @@ class LabelDecisions(StructuredEstimator):
     def _statistics(self, data: Any, discrete: np.ndarray) -> np.ndarray:
         Y, P = data.Y, with_unseen(discrete, data.n_labels)
         return get_metric(self.metric).of_rows(Y, P)[:, None]
+
+    def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any]:
+        rest, held = super()._split(data, given, seed)
+        self.label_sets_ = decisions.common_sets(rest.Y[:, : self.n_labels_])
+        return rest, held
 
     # Thresholds ------------------------------------------------------------------------------
 

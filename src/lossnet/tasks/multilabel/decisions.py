@@ -41,6 +41,8 @@ from lossnet.tasks.multilabel.metrics import Metric
 TEMPERATURES = (0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0, 3.0)
 OFFSETS = (-0.5, 0.5, 0.0)
 WEIGHTS = (0.5, 0.75, 1.0)
+#: Most label sets of the training rows that are kept.
+MOST_SETS = 512
 #: Metrics that are a mean over rows, F-beta of any beta aside.
 BY_ROW = ("subset-accuracy", "hamming", "jaccard")
 _F = re.compile(r"example-f(\d+(?:\.\d+)?)")
@@ -57,8 +59,8 @@ def by_row(metric: Metric) -> bool:
     return metric.name in BY_ROW or beta_of(metric) is not None
 
 
-def trials(rule: str, threshold: Any, samples: int) -> list[Decision]:
-    """What to try of a rule on validation data."""
+def trials(rule: str, threshold: Any, samples: int, *, joint: bool) -> list[Decision]:
+    """What to try of a rule on validation data; ``joint``: whether the loss-net gives one."""
     if rule == "expected":
         pairs = itertools.product(OFFSETS, TEMPERATURES)
         return [Decision(rule, temperature=t, offset=offset) for offset, t in pairs]
@@ -67,8 +69,10 @@ def trials(rule: str, threshold: Any, samples: int) -> list[Decision]:
     offsets = {0.0}
     if np.ndim(threshold) == 0 and 0 < float(threshold) < 1:
         offsets.add(-float(np.log(threshold) - np.log1p(-threshold)))
-    grid = [(weight, offset) for weight in WEIGHTS for offset in sorted(offsets)]
-    return [Decision(rule, samples=samples, weight=w, offset=o) for w, o in grid]
+    weights = (WEIGHTS if joint else ()) if rule == "mode" else (0.0, *(WEIGHTS if joint else ()))
+    drawn = samples if rule == "mode" else 0
+    pairs = itertools.product(weights, sorted(offsets))
+    return [Decision(rule, samples=drawn, weight=w, offset=offset) for w, offset in pairs]
 
 
 def rules(metric: Metric, meaning: Meaning | None, *, named: bool) -> list[str]:
@@ -80,6 +84,8 @@ def rules(metric: Metric, meaning: Meaning | None, *, named: bool) -> list[str]:
     if metric.needs != "labels" or not (named or by_row(metric)):
         return []
     found = ["expected"] if metric.name == "jaccard" or beta_of(metric) is not None else []
+    if metric.name == "subset-accuracy":
+        found.append("known")
     if joint and (named or metric.name != "subset-accuracy"):
         found.append("samples")
     if joint and (named or metric.name == "subset-accuracy"):
@@ -100,13 +106,33 @@ def expected(
     return best.numpy()
 
 
+def common_sets(Y: np.ndarray) -> np.ndarray:
+    """The label sets that most rows have, ``(M, L)``, at most :data:`MOST_SETS`."""
+    sets, counts = np.unique(np.asarray(Y, dtype=np.uint8), axis=0, return_counts=True)
+    chosen: np.ndarray = sets[np.argsort(-counts, kind="stable")[:MOST_SETS]]
+    return chosen
+
+
 def decider(
-    decision: Decision, metric: Metric, meaning: Meaning, bound: Bound | None = None
+    decision: Decision,
+    metric: Metric,
+    meaning: Meaning,
+    known: np.ndarray,
+    bound: Bound | None = None,
 ) -> Callable[[Context], Tensor]:
-    """The function that decides on a batch, ``(B, L)`` bool, by the joint, among valid sets."""
+    """The function that decides on a batch, ``(B, L)`` bool, by the joint, among valid sets.
+
+    ``known`` are valid label sets ``(M, L)`` that exist: far from the task-net's guess, one of them
+    may be more probable than anything that sampling and single changes lead to.
+    """
 
     def decide(context: Context) -> Tensor:
         joint = Joint(context, meaning, decision.weight, decision.offset)
+        sets = _every(known, context)
+        if decision.rule == "known" and len(sets):
+            return most_probable(sets, joint.log_p(sets))
+        if decision.rule == "known":  # no row of training keeps to the constraints
+            return valid.nearest(bound, context.logits("task") + decision.offset)
         drawn = joint.candidates(decision.samples)
         probable = decision.rule == "mode" or metric.name == "subset-accuracy"
         if drawn.ess is None and bound:
@@ -114,9 +140,10 @@ def decider(
         if drawn.ess is None and probable:
             return most_probable(drawn.y, drawn.w)  # of all label sets
         if probable and bound:
-            return valid.valid_mode(bound, joint, drawn, context.space)
+            return valid.valid_mode(bound, joint, drawn, sets, context.space)
         if decision.rule == "mode":
-            y = sparse.prepend(joint.rounded().to(drawn.y.dtype), drawn.y)
+            guess, sampled = joint.rounded().unsqueeze(0), sparse.dense(drawn.y, torch.bool)
+            y = torch.cat([guess, sampled, sets])
             return local_search(joint.log_p, most_probable(y, joint.log_p(y)), space=context.space)
         if not bound:
             return _of_samples(metric, drawn)
@@ -155,6 +182,13 @@ def _f(b2: float, truth: Tensor, predicted: Tensor) -> Tensor:
     sizes = predicted.sum(-1) + b2 * truth.sum(-1)
     shared = (1 + b2) * (truth & predicted).sum(-1)
     return torch.where(sizes == 0, 1.0, shared / sizes.clamp_min(1e-9))
+
+
+def _every(sets: np.ndarray, context: Context) -> Tensor:
+    """The sets ``(M, L)`` as candidates of every row, ``(M, B, L)``."""
+    logits = context.logits("task")
+    found = torch.as_tensor(sets, dtype=torch.bool, device=logits.device)
+    return found.unsqueeze(1).expand(-1, *logits.shape)
 
 
 def _jaccard(truth: Tensor, predicted: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ def pack(model: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
     tensors = {
         "threshold": torch.as_tensor(np.asarray(model.threshold_, dtype=np.float64)),
         "imputer/means": torch.as_tensor(model.imputer_.means),
+        "label_sets": torch.as_tensor(model.label_sets_),
     }
     if model.standardiser_ is not None:
         tensors |= model.standardiser_.tensors()
@@ -54,6 +55,9 @@ def unpack(model: Any, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) 
     if facts["feature_names"] is not None:
         model.feature_names_in_ = np.array(facts["feature_names"], dtype=object)
     model.best_metric_ = facts["best_metric"]
+    model.label_sets_ = tensors["label_sets"].numpy()
+    if model.label_sets_.ndim != 2 or model.label_sets_.shape[1] != model.n_labels_:
+        raise DataError(f"label_sets has shape {model.label_sets_.shape}, not one set a row")
     model.threshold_ = _threshold(model, tensors["threshold"].numpy(), facts["parameters"])
     model.imputer_ = Imputer(vector(tensors, "imputer/means", model.n_features_in_))
     model.standardiser_ = Standardiser.from_tensors(tensors, model.n_features_in_)

@@ -49,14 +49,14 @@ def best_of_all(bound: Bound, drawn: Weighted, utility: Utility | None) -> Tenso
     return sets[(table.double() @ w).argmax(0)]
 
 
-def valid_mode(bound: Bound, joint: Joint, drawn: Weighted, space: Space) -> Tensor:
-    """The most probable valid label set: the best of the samples, then hill climbing."""
+def valid_mode(bound: Bound, joint: Joint, drawn: Weighted, sets: Tensor, space: Space) -> Tensor:
+    """The most probable valid label set: the best of samples and other sets, then hill climbing."""
 
     def log_p(y: Tensor) -> Tensor:
         return joint.log_p(y) - _PENALTY * (~allowed(bound, y)).to(torch.float32)
 
     start = nearest(bound, joint.context.logits(joint.net) + joint.offset)
-    y = sparse.prepend(start.to(drawn.y.dtype), drawn.y)
+    y = torch.cat([start.unsqueeze(0), sparse.dense(drawn.y, torch.bool), sets])
     found = local_search(log_p, most_probable(y, log_p(y)).bool(), space=space)
     return torch.where(allowed(bound, found).unsqueeze(1), found, start)
 
