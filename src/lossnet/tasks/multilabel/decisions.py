@@ -131,7 +131,7 @@ def decider(
         sets = _every(known, context)
         if decision.rule == "known" and len(sets):
             return most_probable(sets, joint.log_p(sets))
-        if decision.rule == "known":  # no row of training keeps to the constraints
+        if decision.rule == "known" and bound is not None:  # no training row is valid
             return valid.nearest(bound, context.logits("task") + decision.offset)
         drawn = joint.candidates(decision.samples)
         probable = decision.rule == "mode" or metric.name == "subset-accuracy"
