@@ -12,7 +12,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lossnet.cli.parser import PARTS, add_model_and_data, add_task_options, check_options
+from lossnet.cli.parser import (
+    PARTS,
+    add_decode,
+    add_model_and_data,
+    add_task_options,
+    check_options,
+    decide_by,
+)
 from lossnet.cli.terminal import note, to_stderr
 from lossnet.errors import SettingError
 from lossnet.tasks.task import Judged, Task
@@ -25,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = "further models of the same task, one column each"
     parser.add_argument("--compare-with", metavar="MODEL", nargs="+", default=[], help=what)
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_decode(parser, "the model's own")
     add_task_options(parser, "evaluate")
 
 
@@ -72,6 +80,8 @@ def _load(args: argparse.Namespace) -> tuple[Task, dict[str, Judged]]:
             tasks = f"is of the task {other.name}, and {args.model} of the task {task.name}"
             raise SettingError(f"--compare-with {folder} {tasks}; evaluate them separately")
     check_options(args, task, args.model)
+    for _, model, _ in loaded.values():
+        decide_by(model, args)
     task.check_evaluation({name: model for name, (_, model, _) in loaded.items()}, args)
     judged: dict[str, Judged] = {}
     notes: dict[str, Any] = {}

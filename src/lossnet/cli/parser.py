@@ -58,6 +58,25 @@ def add_settings(parser: argparse.ArgumentParser, method_key: str) -> None:
     parser.add_argument("--set", dest="settings", metavar="KEY=VALUE", help=what, **many)
 
 
+def add_decode(parser: argparse.ArgumentParser, default: str) -> None:
+    """``--decode``."""
+    what = "how outputs become predictions: argmax (threshold for labels), expected, samples, mode"
+    what = f"{what} or auto, as far as metric and method allow (default: {default})"
+    parser.add_argument("--decode", metavar="RULE", help=what)
+
+
+def decide_by(model: Any, args: argparse.Namespace) -> None:
+    """Have a trained model decide by the rule that ``--decode`` names, if it does."""
+    if args.decode is None:
+        return
+    if vars(args).get("threshold") is not None and args.decode != "threshold":
+        raise SettingError(f"--decode {args.decode} and --threshold exclude each other")
+    if args.decode != "auto" and vars(args).get("refine") is not None:
+        raise SettingError(f"--decode {args.decode} and --refine exclude each other")
+    model.set_params(decode=args.decode)
+    model._check_kept(model._decision())
+
+
 def add_task_options(
     parser: argparse.ArgumentParser, command: str, *, choose: bool = False
 ) -> None:

@@ -10,7 +10,14 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from lossnet.cli.parser import PARTS, add_model_and_data, add_task_options, check_options
+from lossnet.cli.parser import (
+    PARTS,
+    add_decode,
+    add_model_and_data,
+    add_task_options,
+    check_options,
+    decide_by,
+)
 from lossnet.cli.terminal import note
 from lossnet.errors import SettingError
 from lossnet.tasks.registry import tasks
@@ -28,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", choices=(*PARTS, "all"), default="all", help=what)
     what = "refine with the loss-net from the task-net's output, from samples of it, or at random"
     parser.add_argument("--refine", choices=("net", "samples", "random"), help=what)
+    add_decode(parser, "the model's own")
     add_task_options(parser, "predict")
 
 
@@ -39,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
     task, model, known = load_model(args.model)
     check_options(args, task, args.model)
     _check_out(task, args.out, args.data)
+    decide_by(model, args)
     if args.refine is not None:
         model.set_params(refine=args.refine)
         model._proposal()

@@ -74,7 +74,7 @@ def resolve(
 
     values = read_config(args.config) if args.config else {}
     values |= parse_pairs(args.settings if pairs is None else pairs) | task.parameters(args)
-    given = {"method": method, "seed": seed}
+    given = {"method": method, "seed": seed, "decode": vars(args).get("decode")}
     values |= {key: value for key, value in given.items() if value is not None}
     name = values.pop("method", None) or _defaults(task)["method"]
     if name not in METHODS:

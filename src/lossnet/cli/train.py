@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lossnet.cli.parser import add_data, add_settings, add_task_options, task_of_data
+from lossnet.cli.parser import add_data, add_decode, add_settings, add_task_options, task_of_data
 from lossnet.cli.terminal import note
 from lossnet.tasks.options import non_negative
 from lossnet.tasks.registry import tasks
@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", metavar="NAME", help=what)
     parser.add_argument("--out", metavar="FOLDER", required=True, help="folder for the model")
     add_settings(parser, "method")
+    add_decode(parser, "auto")
     parser.add_argument("--validation", metavar="DATA", help="data to validate on")
     parser.add_argument("--test", metavar="DATA", help="data to test on")
     example = "infnet with --set method.tune_on=unlabelled"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -29,6 +30,8 @@ class DecidingEstimator(TaskEstimator):
 
     #: The rule that decides position by position.
     usual_rule: ClassVar[str] = "argmax"
+    #: What rules need of the task, for errors, where it is not what RULES says.
+    rule_needs: ClassVar[Mapping[str, str]] = RULES
     decision_: Decision
 
     # The task --------------------------------------------------------------------------------
@@ -85,7 +88,7 @@ class DecidingEstimator(TaskEstimator):
         check_choice("decode", self.decode, ("auto", self.usual_rule, *RULES))
         allowed = "auto", self.usual_rule, *self._rules_for(method, named=True)
         if self.decode not in allowed:
-            needs = f"decode={self.decode!r} needs {RULES[self.decode]}"
+            needs = f"decode={self.decode!r} needs {(RULES | dict(self.rule_needs))[self.decode]}"
             what = f"{method.name!r} with metric {self._metric_name()!r}"
             raise SettingError(f"{needs}; {what} allows {', '.join(map(repr, allowed))}")
         if self.refine is not None and self.decode not in allowed[:2]:
@@ -114,10 +117,30 @@ class DecidingEstimator(TaskEstimator):
         """What a rule decides, the usual one or another."""
         if decision.rule == self.usual_rule:
             return self._discrete(self._outputs(self._proposal(), data))
+        self._check_kept(decision)
+        return self._decide(decision, data)
+
+    def _check_kept(self, decision: Decision) -> None:
+        """Raise where a rule needs the loss-net and it was not kept."""
         if decision.weight and "energy" not in self.nets_:
             what = f"decode={decision.rule!r} needs the loss-net, which was not kept"
             raise SettingError(f"{what}; save with keep_energy=True, or use {self.usual_rule!r}")
-        return self._decide(decision, data)
+
+    def _decided_score(self, data: Any) -> float:
+        """The metric of predictions as users get them."""
+        decision = self._decision()
+        if decision.rule == self.usual_rule:
+            return self._measure(data, self._outputs(self._proposal(), data))
+        return self._metric_of(self._statistics(data, self._decided(decision, data)).mean(0))
+
+    def _once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What ``make`` gives; while rules are tried on validation data, computed once per key."""
+        kept = self.__dict__.get("_tried_outputs")
+        if kept is None:
+            return make()
+        if key not in kept:
+            kept[key] = make()
+        return kept[key]
 
     def _choose_decision(self, data: Any) -> None:
         """Set ``decision_``: the rule of highest metric on this data (or None), as allowed."""
@@ -131,13 +154,23 @@ class DecidingEstimator(TaskEstimator):
         elif few:
             self.decision_ = trials[-1]
         else:
-            before = self._usual_by_folds(data, folds_of(len(data)))
-            found = choose(
-                usual,
-                self._statistics(data, before),
-                trials,
-                lambda trial: self._statistics(data, self._decided(trial, data)),
-                self._metric_of,
-                insist=named,
-            )
-            self.decision_ = replace(found, ess=self._effective_samples(found, data))
+            self._tried_outputs: dict[Hashable, Any] = {}
+            try:
+                self.decision_ = self._best_of(usual, trials, data, insist=named)
+            finally:
+                del self._tried_outputs
+
+    def _best_of(
+        self, usual: Decision, trials: Sequence[Decision], data: Any, *, insist: bool
+    ) -> Decision:
+        """The decision that :func:`choose` finds on validation data."""
+        before = self._usual_by_folds(data, folds_of(len(data)))
+        found = choose(
+            usual,
+            self._statistics(data, before),
+            trials,
+            lambda trial: self._statistics(data, self._decided(trial, data)),
+            self._metric_of,
+            insist=insist,
+        )
+        return replace(found, ess=self._effective_samples(found, data))

@@ -79,6 +79,7 @@ class StructuredEstimator(MeasuresStructure, DecidingEstimator):
             spare = None if spare is None else self._check_fits(spare)
             self.method_ = method
             self._learn(data, validation, spare, seed)
+            self._check_decode(method)  # the classes may rule out what the settings allowed
             self.nets_ = self._build_nets(method.nets, seed)
             train = self._source(data, training=True)
             held = None if validation is None else self._source(validation)
@@ -228,9 +229,14 @@ class StructuredEstimator(MeasuresStructure, DecidingEstimator):
         """Predictions as users have them."""
         return self._decode(self._decided(self._decision(), data))
 
-    def tune_decision(self, X: Any, y: Any = None) -> Self:
-        """Choose ``decision_`` again on other data, as ``decode`` and ``metric`` determine."""
-        self._choose_decision(self._scored((X, y)))
+    def tune_decision(self, X: Any, *truth: Any) -> Self:
+        """Choose ``decision_`` again on other data, as ``decode`` and ``metric`` determine.
+
+        Args:
+            X: inputs and, after them, their truth, as in :meth:`score`; or data that holds both.
+            truth: see above.
+        """
+        self._choose_decision(self._scored((X, *truth)))
         return self
 
     def refinement_path(self, X: Any, *, steps: int = 30) -> Any:
@@ -254,8 +260,7 @@ class StructuredEstimator(MeasuresStructure, DecidingEstimator):
 
     def score(self, X: Any, y: Any = None) -> float:
         """The metric on inputs and their truth."""
-        data = self._scored((X, y))
-        return self._measure(data, self._outputs(self._proposal(), data))
+        return self._decided_score(self._scored((X, y)))
 
     # Storage ---------------------------------------------------------------------------------
 

@@ -156,12 +156,14 @@ class Task:
         raise NotImplementedError
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
-        """What the JSON report holds next to the metrics."""
-        return {}
+        """What the JSON report holds next to the metrics: by default the decision."""
+        return {"decision": model._decision().to_json()}
 
     def model_text(self, model: Any, args: argparse.Namespace | None = None) -> str:
         """The same in words; may be empty."""
-        return ""
+        decision = model._decision()
+        named = model.decode not in ("auto", model.usual_rule)
+        return f"decides by {decision.words}" if decision.tried or named else ""
 
     def check_evaluation(self, models: Mapping[str, Any], args: argparse.Namespace) -> None:
         """Raise before anything is measured where ``evaluate``'s options do not suit the models."""

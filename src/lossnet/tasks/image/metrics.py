@@ -46,6 +46,12 @@ def image_ious(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> Float
     return _over_classes(*_counts(true, predicted, classes, each=True))
 
 
+def foreground_counts(true: ArrayLike, predicted: ArrayLike) -> Floats:
+    """Pixels of the foreground in both masks and in either, for each image: ``(n, 2)``."""
+    both, either = _counts(true, predicted, 2, each=True)
+    return np.stack([both[:, 1], either[:, 1]], 1)
+
+
 def pixel_accuracy(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> float:
     """Share of pixels whose class is right."""
     gold, guess = _pair(true, predicted, classes)

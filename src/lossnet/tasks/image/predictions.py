@@ -45,11 +45,11 @@ def write(model: Any, data: ImageData, out: str, *, proba: bool) -> None:
         # A mask of the picture a user has, also where the model saw it smaller.
         write_folder(out, lambda path: write_masks(path, masks, data.names, sizes=data.sizes))
         return
-    outputs = model.predict_proba(data)
-    masks = model._decode(outputs).astype(np.uint8 if len(model.classes_) <= 256 else int)
+    kind = np.uint8 if len(model.classes_) <= 256 else int
+    masks = predicted(model, data).astype(kind)
     arrays = {"masks": masks, "names": np.array(data.names), "classes": np.array(model.classes_)}
     if proba:
-        arrays["probabilities"] = outputs.astype(np.float32)
+        arrays["probabilities"] = model.predict_proba(data).astype(np.float32)
     write_arrays(out, arrays)
 
 

@@ -18,6 +18,7 @@ from lossnet.spaces import Binary, Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.image import pixels
 from lossnet.tasks.image.crops import FixedCrops, RandomCrops, tensors_of
+from lossnet.tasks.image.deciding import PixelDecisions
 from lossnet.tasks.image.folders import as_images
 from lossnet.tasks.image.images import ImageData, Size
 from lossnet.tasks.image.metrics import IMAGE_METRICS
@@ -32,7 +33,7 @@ _CHUNK = 64
 
 
 @dataclass(eq=False, repr=False)
-class ImageSegmenter(StructuredEstimator):
+class ImageSegmenter(PixelDecisions):
     """A convolutional network that assigns a class to every pixel, trained with a learned loss.
 
     :meth:`fit` takes colour images ``(n, H, W, 3)`` or grey images ``(n, H, W)``, uint8 or float,
@@ -83,6 +84,11 @@ class ImageSegmenter(StructuredEstimator):
         plateau: epochs without improvement after which a named method's learning rates are halved;
             None keeps the method's own, 5, which is too short for a noisy metric on few images.
         refine: refine predictions with the energy, see :class:`~lossnet.MultiLabelClassifier`.
+        decode: how outputs become masks: ``"argmax"``, the most probable class of every pixel; or
+            for two classes, IoU and methods that predict with the task-net alone, ``"expected"``:
+            the pixels of highest expected IoU. ``"auto"`` leaves argmax only for a gain on
+            validation data above its standard error.
+        decode_samples: not used for images.
         device: torch device.
         random_state: seed.
         verbose: 1 shows a progress bar.
@@ -95,6 +101,7 @@ class ImageSegmenter(StructuredEstimator):
         crop_: height and width of a crop.
         white_: the grey value that is scaled to 255 if training pictures had more than 8 bits, in
             training and in prediction; otherwise None.
+        decision_: the :class:`~lossnet.tasks.decision.Decision` and what was measured of it.
         history_: a dict per epoch.
         refine_steps_: number of descent steps chosen by :meth:`tune_refinement` for the current
             ``refine``; None uses the method's own.
@@ -204,14 +211,9 @@ class ImageSegmenter(StructuredEstimator):
         outputs: np.ndarray = np.concatenate(pieces, axis)
         return outputs
 
-    def _decode(self, outputs: np.ndarray) -> np.ndarray:
-        decoded = outputs >= 0.5 if len(self.classes_) == 2 else outputs.argmax(-1)
-        classes: np.ndarray = decoded.astype(np.int64)
-        return classes
-
     def _measure(self, data: ImageData, outputs: np.ndarray) -> float:
         assert data.masks is not None
-        return IMAGE_METRICS[self.metric](data.masks, self._decode(outputs), len(self.classes_))
+        return IMAGE_METRICS[self.metric](data.masks, self._discrete(outputs), len(self.classes_))
 
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         facts = {"channels": self.channels_, "crop": list(self.crop_), "white": self.white_}

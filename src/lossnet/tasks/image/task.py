@@ -140,7 +140,7 @@ class ImageTask(Task):
         return ("mean-iou", "global-iou", "pixel-accuracy", "seconds")
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
-        return {"classes": model.classes_}
+        return {"classes": model.classes_, **super().model_facts(model, args)}
 
     def check_evaluation(self, models: Mapping[str, Any], args: argparse.Namespace) -> None:
         from lossnet.tasks.image.predictions import descending

@@ -134,13 +134,10 @@ class RolesTask(SequenceTask):
         return ["role-f1", "violations", "perfect", "seconds"]
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
-        if model.encoder_ is not None:
-            return {"words_lost": model.words_lost_}
-        covered = model.vector_coverage_
-        return {} if covered is None else {"vector_coverage": covered._asdict()}
+        return super().model_facts(model)
 
     def model_text(self, model: Any, args: argparse.Namespace | None = None) -> str:
-        return ""
+        return super().model_text(model)
 
     def draw(self, judged: Mapping[str, Judged], args: argparse.Namespace) -> list[str]:
         from lossnet.tasks.roles.role_outputs import draw

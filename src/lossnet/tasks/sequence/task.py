@@ -213,8 +213,9 @@ class SequenceTask(Task):
         return ["accuracy", *spans, "seconds"]
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
-        """Whether spans are counted strictly, and the words that have vectors, or none."""
+        """How spans are counted, the decision, and the words that have vectors, or none."""
         mode: dict[str, Any] = {"mode": "strict"} if args is not None and args.strict else {}
+        mode |= Task.model_facts(self, model, args)
         if model.encoder_ is not None:
             return mode | {"words_lost": model.words_lost_}
         covered = model.vector_coverage_
@@ -222,7 +223,8 @@ class SequenceTask(Task):
 
     def model_text(self, model: Any, args: argparse.Namespace | None = None) -> str:
         """The same in words."""
-        return "spans counted strictly" if args is not None and args.strict else ""
+        strictly = "spans counted strictly" if args is not None and args.strict else ""
+        return "; ".join(filter(None, [strictly, super().model_text(model, args)]))
 
     # Predictions -----------------------------------------------------------------------------
 

@@ -1,0 +1,108 @@
+"""Decisions of :class:`~lossnet.ImageSegmenter`: which pixels to take for the highest IoU.
+
+With independent pixels of probabilities p, the k most probable ones have an expected IoU of about
+
+    E|A and Y| / E|A or Y| = Σ_{i ≤ k} p_i / (k + Σ_{i > k} p_i),
+
+which is never above the exact one of :func:`~lossnet.decisions.best_jaccard` and close to it where
+pixels are many. Of all images together (``"global-iou"``) a pixel is taken where p exceeds
+J / (1 + J), J being the IoU that is reached: a threshold, to be chosen on validation data.
+
+A class of several wins by being the most probable one whatever their temperature, so with more
+than two classes argmax stays.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lossnet.method import Method
+from lossnet.tasks.decision import Decision
+from lossnet.tasks.estimator import StructuredEstimator
+from lossnet.tasks.image.metrics import foreground_counts, image_ious
+
+TEMPERATURES = (0.5, 0.65, 0.8, 1.25, 1.6, 2.0, 3.0, 1.0)
+OFFSETS = (-0.5, 0.5, 0.0)
+#: Of a threshold for all images: with IoUs from 0 to 1 it lies between 0 and 1/2.
+THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.35, 0.45, 0.5, 0.4)
+
+
+class PixelDecisions(StructuredEstimator):
+    """The rules that masks are decided by."""
+
+    rule_needs: ClassVar[Mapping[str, str]] = {
+        "expected": "two classes, the metric mean-iou or global-iou, and a method that predicts "
+        "with the task-net alone",
+        "samples": "labels or tags; for images see refine",
+        "mode": "labels or tags; for images see refine",
+    }
+    classes_: list[str]
+
+    def _discrete(self, outputs: np.ndarray) -> np.ndarray:
+        """The class of every pixel, ``(n, H, W)``."""
+        found = outputs >= 0.5 if len(self.classes_) == 2 else outputs.argmax(-1)
+        classes: np.ndarray = found.astype(np.int64)
+        return classes
+
+    def _rules_for(self, method: Method, *, named: bool) -> list[str]:
+        two = len(getattr(self, "classes_", (0, 1))) == 2  # unknown before fit
+        suits = self.metric in ("mean-iou", "global-iou")
+        return ["expected"] if two and suits and method.task_net_predicts else []
+
+    def _trials_of(self, rule: str) -> list[Decision]:
+        if self.metric == "global-iou":
+            return [Decision(rule, offset=float(np.log(1 / t - 1))) for t in THRESHOLDS]
+        pairs = itertools.product(OFFSETS, TEMPERATURES)
+        return [Decision(rule, temperature=t, offset=offset) for offset, t in pairs]
+
+    def _decide(self, decision: Decision, data: Any) -> np.ndarray:
+        p = self._once("outputs", lambda: self._outputs(self._proposal(), data))
+        p = tempered(p, decision)
+        taken = p >= 0.5 if self.metric == "global-iou" else best_ratio(p)
+        found: np.ndarray = taken.astype(np.int64)
+        return found
+
+    def _statistics(self, data: Any, discrete: np.ndarray) -> np.ndarray:
+        if self.metric == "global-iou":
+            return foreground_counts(data.masks, discrete)
+        return image_ious(data.masks, discrete)[:, None]
+
+    def _metric_of(self, means: np.ndarray) -> float:
+        if self.metric == "global-iou":
+            return float(means[0] / means[1]) if means[1] else 1.0
+        return float(means[0])
+
+
+def tempered(p: np.ndarray, decision: Decision) -> np.ndarray:
+    """Probabilities with the offset added to their logits and these divided by the temperature."""
+    p = np.clip(np.asarray(p, dtype=np.float64), 1e-9, 1 - 1e-9)
+    logits = (np.log(p) - np.log1p(-p) + decision.offset) / decision.temperature
+    found: np.ndarray = 1.0 / (1.0 + np.exp(-logits))
+    return found
+
+
+def best_ratio(p: np.ndarray) -> np.ndarray:
+    """The pixels of highest E|A and Y| / E|A or Y| for independent ones, bool as ``p``.
+
+    No pixels at all have the probability that there are none.
+
+    Args:
+        p: probabilities of the foreground, ``(n, H, W)``.
+
+    >>> best_ratio(np.array([[[0.9, 0.4, 0.1]]]))
+    array([[[ True, False, False]]])
+    """
+    flat = p.reshape(len(p), -1)
+    order = np.argsort(-flat, axis=1, kind="stable")
+    ranked = np.take_along_axis(flat, order, 1)
+    on = ranked.cumsum(1)
+    ratio = on / (np.arange(1, flat.shape[1] + 1) + on[:, -1:] - on)
+    none = np.prod(1.0 - flat, axis=1)
+    count = np.where(none > ratio.max(1), 0, ratio.argmax(1) + 1)
+    taken = np.zeros(flat.shape, dtype=bool)
+    np.put_along_axis(taken, order, np.arange(flat.shape[1]) < count[:, None], 1)
+    return taken.reshape(p.shape)
