@@ -41,6 +41,9 @@ from lossnet import (
     spaces as spaces,
 )
 from lossnet import (
+    structure as structure,
+)
+from lossnet import (
     tasks as tasks,
 )
 from lossnet import (
