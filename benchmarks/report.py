@@ -17,6 +17,7 @@ import citations
 import costs
 import images
 import ising
+import label_decisions
 import multilabel
 import roles
 import sequence
@@ -26,7 +27,10 @@ import text
 from lossnet.reports import find, summarise
 
 ROOT = Path(__file__).parents[1]
-PAGES = tuple(ROOT / page for page in ("README.md", "docs/results.md", "docs/choosing.md"))
+PAGES = tuple(
+    ROOT / page
+    for page in ("README.md", "docs/results.md", "docs/choosing.md", "docs/decisions.md")
+)
 
 
 def printed(call: Callable[[argparse.Namespace], None], **arguments: object) -> str:
@@ -172,6 +176,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "costs": costs.table,
     "refinement": refinement,
     "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
+    "decisions-exact": lambda: printed(label_decisions.table, metric="subset-accuracy"),
+    "decisions-f1": lambda: printed(label_decisions.table, metric="example-f1"),
     "text": lambda: printed(text.table, data=list(text.BUDGET)),
     "roles": lambda: printed(roles.table),
     "sequence": lambda: printed(sequence.table, data=list(sequence.TASKS)),
