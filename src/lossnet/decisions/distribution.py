@@ -63,6 +63,7 @@ class Joint:
 
     def log_p(self, y: Tensor) -> Tensor:
         """log p of candidates ``(K, B, *S)`` up to a constant of the row, ``(K, B)``."""
+        y = sparse.compact(y, self.context.logits(self.net).dtype)
         log_q = self.log_q(y)
         found = log_q
         if self.weight:

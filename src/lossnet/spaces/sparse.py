@@ -15,6 +15,8 @@ from torch import Tensor
 
 #: Above this expected share of on-entries drawing every entry is cheaper.
 _SPARSE_BELOW = 0.1
+#: Below this number of entries a dense tensor is as fast.
+_WORTH = 100_000
 
 
 def bernoulli(logits: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
@@ -64,6 +66,27 @@ def _dense_bernoulli(logits: Tensor, k: int, generator: torch.Generator | None) 
 def dense(y: Tensor, dtype: torch.dtype) -> Tensor:
     """``y`` as an ordinary tensor of numbers."""
     return (y.to_dense() if y.is_sparse else y).to(dtype)
+
+
+def compact(y: Tensor, dtype: torch.dtype) -> Tensor:
+    """Candidates ``(K, B, L)`` as sparse ones where they are dense, bool and mostly off."""
+    if y.is_sparse or y.dtype != torch.bool or y.dim() != 3 or y.numel() < _WORTH:
+        return y
+    if y.count_nonzero() > _SPARSE_BELOW * y.numel():
+        return y
+    indices = y.nonzero().T.contiguous()
+    return _ones(indices, tuple(y.shape), torch.empty(0, dtype=dtype, device=y.device))
+
+
+def repeated(sets: Tensor, batch: int, dtype: torch.dtype) -> Tensor:
+    """Sets ``(M, L)`` bool as sparse candidates of every row, ``(M, B, L)``."""
+    label, sizes = sets.nonzero()[:, 1], sets.sum(1)
+    which = torch.arange(len(sets), device=sets.device).repeat_interleave(sizes * batch)
+    first, own = sizes.cumsum(0) - sizes, sizes[which]
+    place = torch.arange(len(which), device=sets.device) - first[which] * batch
+    indices = torch.stack([which, place // own, label[first[which] + place % own]])
+    shape = (len(sets), batch, sets.shape[1])
+    return _ones(indices, shape, torch.empty(0, dtype=dtype, device=sets.device))
 
 
 def prepend(target: Tensor, y: Tensor) -> Tensor:

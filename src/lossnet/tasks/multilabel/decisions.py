@@ -142,9 +142,8 @@ def decider(
         if probable and bound:
             return valid.valid_mode(bound, joint, drawn, sets, context.space)
         if decision.rule == "mode":
-            guess, sampled = joint.rounded().unsqueeze(0), sparse.dense(drawn.y, torch.bool)
-            y = torch.cat([guess, sampled, sets])
-            return local_search(joint.log_p, most_probable(y, joint.log_p(y)), space=context.space)
+            y = _best_of([joint.rounded().unsqueeze(0), drawn.y, sets], joint)
+            return local_search(joint.log_p, y, space=context.space)
         if not bound:
             return _of_samples(metric, drawn)
         p = marginals(drawn.y, drawn.w)
@@ -188,7 +187,13 @@ def _every(sets: np.ndarray, context: Context) -> Tensor:
     """The sets ``(M, L)`` as candidates of every row, ``(M, B, L)``."""
     logits = context.logits("task")
     found = torch.as_tensor(sets, dtype=torch.bool, device=logits.device)
-    return found.unsqueeze(1).expand(-1, *logits.shape)
+    return sparse.repeated(found, len(logits), logits.dtype)
+
+
+def _best_of(groups: list[Tensor], joint: Joint) -> Tensor:
+    """The most probable of several groups of candidates, ``(B, L)`` bool."""
+    best = [most_probable(y, joint.log_p(y)).bool() for y in groups if len(y)]
+    return most_probable(torch.stack(best), joint.log_p(torch.stack(best)))
 
 
 def _jaccard(truth: Tensor, predicted: Tensor) -> Tensor:

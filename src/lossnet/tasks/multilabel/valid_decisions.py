@@ -56,8 +56,9 @@ def valid_mode(bound: Bound, joint: Joint, drawn: Weighted, sets: Tensor, space:
         return joint.log_p(y) - _PENALTY * (~allowed(bound, y)).to(torch.float32)
 
     start = nearest(bound, joint.context.logits(joint.net) + joint.offset)
-    y = torch.cat([start.unsqueeze(0), sparse.dense(drawn.y, torch.bool), sets])
-    found = local_search(log_p, most_probable(y, log_p(y)).bool(), space=space)
+    groups = [start.unsqueeze(0), drawn.y, sets]
+    best = torch.stack([most_probable(y, log_p(y)).bool() for y in groups if len(y)])
+    found = local_search(log_p, most_probable(best, log_p(best)), space=space)
     return torch.where(allowed(bound, found).unsqueeze(1), found, start)
 
 
