@@ -70,11 +70,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
     "task-ranking": [{}, {"task_optimiser": {"lr": 1e-3}}, {"samples": 60}],
     "spen": [{}, {"energy_optimiser": {"lr": 2e-5}}, {"energy_optimiser": {"lr": 5e-4}}],
     "spen-e2e": [{}, {"energy_optimiser": {"lr": 1e-4}}, {"inference": {"lr": 0.3}}],
-    "dvn": [
-        {},
-        {"energy_optimiser": {"lr": 1e-3, "weight_decay": 1e-2}},
-        {"inference": {"lr": 0.1}},
-    ],
+    "dvn": [{}, {"inference": {"lr": 2.0}}, {"inference": {"lr": 5.0}}],
     "nce-energy": [{}, {"inference": {"lr": 0.02}}, {"energy_optimiser": {"lr": 2e-4}}],
     "seal-static-margin": [{}, {"energy_weight": 0.1}, {"energy_weight": 1.0}],
     "seal-static-regression": [{}, {"energy_weight": 1.0}, {"energy_weight": 5.0}],

@@ -136,7 +136,7 @@ def prediction_ratios(repeats: int) -> dict[str, float]:
     small, Y = synthetic(200)
     fitted = MultiLabelClassifier("seal-nce", max_epochs=1, random_state=0).fit(small, Y)
     net = bare_net().eval()
-    inference = GBI(20, 0.1)  # from zeros, as dvn predicts
+    inference = GBI(20, 0.1)  # from zeros
     source = Arrays(X)
     batches = [source.batch(rows) for rows in torch.arange(ROWS).split(512)]
 

@@ -17,6 +17,7 @@ from lossnet.proposals import (
     GBI,
     Candidates,
     Combined,
+    Either,
     Exact,
     NetOutput,
     Perturbed,
@@ -69,6 +70,8 @@ PROPOSALS = [
     Random(3),
     Combined((NetOutput(), Samples(2), Target())),
     Combined((NetOutput(), Perturbed(2))),
+    Either((NetOutput(), Target())),
+    Either((Samples(2), Random(2))),
     GBI(3, 0.1),
     GBI(3, 0.1, start=NetOutput(), step="entropic", adam=False),
     GBI(3, 0.1, start=Samples(4), step="normalised"),
@@ -231,6 +234,19 @@ def test_several_keeps_the_precision_where_there_is_no_target() -> None:
     drawn = Combined((NetOutput(), Samples(2)))(context)
     assert drawn.y.dtype == torch.float64
     assert torch.equal(drawn.y[0], NetOutput()(context).y[0])
+
+
+def test_either_takes_one_proposal_for_each_example() -> None:
+    """And about as often the one as the other."""
+    context = make_context()
+    net, truth = NetOutput()(context).y[0], context.target
+    from_net, draws = 0, 60
+    for _ in range(draws):
+        (y,) = Either((NetOutput(), Target()))(context).y
+        for row in range(len(truth)):
+            assert torch.equal(y[row], net[row]) or torch.equal(y[row], truth[row])
+            from_net += torch.equal(y[row], net[row])
+    assert 0.35 < from_net / (draws * len(truth)) < 0.65
 
 
 def test_what_several_says_of_itself() -> None:

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,16 @@ from lossnet.contrasts import NCE, Margin, Ranking, Regression
 from lossnet.errors import SettingError
 from lossnet.gradients import ConjugateGradient, Direct, Implicit, Neumann, Unrolled
 from lossnet.parameters import plain, with_value
-from lossnet.proposals import GBI, NetOutput, Perturbed, Random, Samples
+from lossnet.proposals import (
+    GBI,
+    Either,
+    NetOutput,
+    Perturbed,
+    Random,
+    Samples,
+    Target,
+    Zeros,
+)
 from lossnet.recipes import METHODS, build, defaults, listing, methods_for, parameters, summary
 from lossnet.terms import CrossEntropy, EnergyTerm, Entropy, NegativeEntropy
 
@@ -77,6 +87,7 @@ def changed(key: str, value, choices) -> list:
 NEEDED = {
     "alen radius": {"noise": 1.0},
     "spen-e2e inference.adam": None,  # Adam's steps cannot be unrolled
+    "dvn inference.on": None,  # the joint needs a task-net
     "tune_optimiser.plateau": {},
 }
 
@@ -314,9 +325,17 @@ def test_spen_descends_on_the_energy_less_the_cost() -> None:
     assert predict.cost is None
 
 
-def test_dvn_has_three_candidates() -> None:
-    for name in ("dvn", "seal-static-regression"):
-        objective = energy_update(name, cost="iou").objective
+def test_dvn_learns_from_its_inference_and_from_one_step_of_it() -> None:
+    method = build("dvn", {"inference": {"lr": 0.25}})
+    inferred, near = method.phases[0].updates[0].objective.proposal.parts
+    published = GBI(20, 0.25, adam=False, keep="last", on="value")
+    assert inferred == method.predict == published
+    assert near == replace(published, steps=1, start=Either((Target(), Zeros())))
+
+
+def test_adversarial_dvn_has_three_candidates() -> None:
+    for name, more in (("dvn", {"others": "adversarial"}), ("seal-static-regression", {})):
+        objective = energy_update(name, cost="iou", **more).objective
         inferred, adversarial, truth = objective.proposal.parts
         assert inferred.cost is None
         assert adversarial.cost is costs.iou is objective.cost

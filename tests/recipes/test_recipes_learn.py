@@ -36,7 +36,7 @@ COMMON = {
 OWN = {
     "spen": {"inference": {"lr": 0.1, "steps": 10}},
     "spen-e2e": {"inference": {"steps": 3, "lr": 1.0}},
-    "dvn": {"inference": {"lr": 0.2, "steps": 12}, "predict_steps": 20},
+    "dvn": {"inference": {"steps": 20}, "energy_optimiser": {"lr": 3e-2, "decay": False}},
     "nce-energy": {"inference": {"lr": 0.1, "steps": 20}},
     "infnet": {"energy_weight": 0.1},
     "seal-margin": {"energy_optimiser": {"lr": 1e-3}, "energy_weight": 0.01},

@@ -3,7 +3,7 @@
 from lossnet.proposals.gbi import GBI
 from lossnet.proposals.minimiser import Minimiser
 from lossnet.proposals.net import NetOutput, Perturbed
-from lossnet.proposals.plain import Combined, Exact, Random, Target, Zeros
+from lossnet.proposals.plain import Combined, Either, Exact, Random, Target, Zeros
 from lossnet.proposals.proposal import Candidates, Proposal
 from lossnet.proposals.samples import CorrelatedSamples, RelaxedSamples, Samples
 
@@ -12,6 +12,7 @@ __all__ = [
     "Candidates",
     "Combined",
     "CorrelatedSamples",
+    "Either",
     "Exact",
     "Minimiser",
     "NetOutput",

@@ -94,7 +94,7 @@ class Combined(Proposal):
 
     def __post_init__(self) -> None:
         if not self.parts:
-            raise SettingError("Combined needs at least one proposal, got none")
+            raise SettingError(f"{type(self).__name__} needs at least one proposal, got none")
 
     @property
     def provides(self) -> frozenset[str]:
@@ -110,6 +110,24 @@ class Combined(Proposal):
         return frozenset().union(*(part.needs for part in self.parts))
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
+        return Candidates(torch.cat(self._drawn(context, keep_graph)))
+
+    def _drawn(self, context: Context, keep_graph: bool) -> list[Tensor]:
+        """The candidates of every part, dense and of one type."""
         drawn = [part(context, keep_graph=keep_graph).y for part in self.parts]
         dtype = next((y.dtype for y in drawn if y.is_floating_point()), torch.get_default_dtype())
-        return Candidates(torch.cat([sparse.dense(y, dtype) for y in drawn]))
+        return [sparse.dense(y, dtype) for y in drawn]
+
+
+@dataclass(frozen=True)
+class Either(Combined):
+    """For each example the candidates of one of several proposals, drawn with equal chances.
+
+    The proposals must have equally many candidates.
+    """
+
+    def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
+        y = torch.stack(self._drawn(context, keep_graph), 2)  # (K, B, parts, *S)
+        size, device = (y.shape[1],), y.device
+        chosen = torch.randint(y.shape[2], size, generator=context.generator, device=device)
+        return Candidates(y[:, torch.arange(*size, device=device), chosen])

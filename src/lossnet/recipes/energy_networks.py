@@ -15,7 +15,7 @@ from lossnet.gradients import Unrolled
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Judge
 from lossnet.parameters import Count, Weight
-from lossnet.proposals import GBI, Combined, NetOutput, Random, Samples, Target
+from lossnet.proposals import GBI, Combined, Either, NetOutput, Random, Samples, Target, Zeros
 from lossnet.recipes.parts import energy_update, pretrain
 from lossnet.terms import CrossEntropy, Weighted
 
@@ -66,24 +66,30 @@ def spen_e2e(
 def dvn(
     *,
     cost: str = "f1",
-    inference: GBI = GBI(20, 0.05),
-    predict_steps: Count = 30,
-    energy_optimiser: Optimiser = Optimiser(2e-3, weight_decay=6e-2, plateau=5),
+    inference: GBI = GBI(20, 0.5, adam=False, keep="last", on="value"),
+    others: Literal["near", "adversarial"] = "near",
+    predict_steps: Count = 20,
+    energy_optimiser: Optimiser = Optimiser(2e-3, weight_decay=6e-2, plateau=5, decay=True),
 ) -> Method:
-    """DVN: the energy regresses the quality of inferred, adversarial and true outputs.
+    """DVN: the energy regresses the quality of inferred and of other outputs.
 
-    L_E of paper 000, Eq. 7, on three candidates: the output of lowest energy, the one of
-    highest L_E, and the truth; predicts by ``predict_steps`` of descending on E from zeros.
+    L_E of paper 000, Eq. 7, on what inference finds from zeros, and on ``others``: ``near``, what
+    one of its steps makes of the truth or of zeros, as in the published code of DVN; or
+    ``adversarial``, the output of highest L_E, and the truth. Predicts by ``predict_steps`` of
+    inference. Plain steps on the value sigmoid(-E), the last kept, are part of what is learned;
+    their length should be about a fifth of the labels on.
     """
     predict = replace(inference, steps=predict_steps)
-    return Method("dvn", (dvn_phase(energy_optimiser, inference, predict, cost),), predict=predict)
+    phase = dvn_phase(energy_optimiser, inference, predict, cost, others)
+    return Method("dvn", (phase,), predict=predict)
 
 
-def dvn_phase(optimiser: Optimiser, inference: GBI, predict: GBI, cost: str) -> Phase:
-    """The energy on what inference finds, on what fools it most, and on the truth."""
+def dvn_phase(optimiser: Optimiser, inference: GBI, predict: GBI, cost: str, others: str) -> Phase:
+    """The energy on what inference finds, and on what is near the truth or fools it most."""
+    near = replace(inference, steps=1, start=Either((Target(), Zeros())))
     adversarial = replace(inference, cost=get_cost(cost), contrast=Regression())
-    candidates = Combined((inference, adversarial, Target()))
-    update = energy_update(optimiser, Regression(), candidates, cost=cost)
+    more = (near,) if others == "near" else (adversarial, Target())
+    update = energy_update(optimiser, Regression(), Combined((inference, *more)), cost=cost)
     return Phase((update,), predict=predict, name="dvn")
 
 

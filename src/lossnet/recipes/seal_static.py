@@ -46,7 +46,7 @@ def seal_static_regression(
 ) -> Method:
     """SEAL-static with a loss-net trained as DVN (paper 000, Eq. 3 and 7)."""
     name = "seal-static-regression"
-    energy = dvn_phase(energy_optimiser, inference, inference, cost)
+    energy = dvn_phase(energy_optimiser, inference, inference, cost, "adversarial")
     task = task_update(task_optimiser, Regression(), energy_weight, xent_weight)
     return Method(name, (energy, Phase((task,), name=name)))
 

@@ -455,8 +455,8 @@ def test_pixel_defaults_are_parameters_that_differ_from_the_recipes() -> None:
     assert given["xent_weight"] == 0.01
     infnet = segmenter("infnet", plateau=None).resolved_method_params()
     assert infnet == plain(parameters("infnet"))
-    dvn = segmenter("dvn", plateau=None).resolved_method_params()
-    assert dvn == plain(parameters("dvn", {"cost": "pixel-iou"}))
+    spen = segmenter("spen", plateau=None).resolved_method_params()
+    assert spen == plain(parameters("spen", {"cost": "pixel-iou"}))
 
 
 @pytest.mark.parametrize("call", ["predict", "predict_proba", "refinement_path", "score"])

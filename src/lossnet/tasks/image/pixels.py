@@ -34,11 +34,20 @@ _SHARE: dict[str, Any] = {"xent_weight": 0.01}
 #: A normalised step of 2 turns four pixels round, or shares that out over many.
 _REFINED: dict[str, Any] = {**_SHARE, "energy_weight": 1.0, "energy_optimiser": {"lr": 2e-3}}
 
+#: The value of a mask changes by a thousandth with a pixel: plain steps would not leave the start.
+_ADAM: dict[str, Any] = {"lr": 0.05, "adam": True, "keep": "best", "on": "energy"}
+
 _NOISE = {"noise": 4.0, "radius": 2.0}
 
 #: Overrides of the recipes' defaults for pixels, by method; with an energy that is a map, ``alen``
 #: and ``aen`` also compare pixel by pixel (``local``).
 PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
+    "dvn": {
+        "inference": _ADAM,
+        "others": "adversarial",
+        "predict_steps": 30,
+        "energy_optimiser": {"decay": None},
+    },
     "seal-regression": {**_SHARE, "energy_weight": 0.1, "energy_steps": 1},
     "seal-regression-s": {**_SHARE, "energy_weight": 1.0, "energy_steps": 1},
     "seal-static-regression": {**_SHARE, "energy_weight": 1.0},
