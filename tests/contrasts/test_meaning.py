@@ -136,3 +136,10 @@ def test_refined_seal_ranking_is_no_worse_than_its_net() -> None:
     *joint, energy = scores.values()
     assert min(joint) > net + 0.01
     assert energy < net - 0.1
+
+
+@pytest.mark.parametrize("sampler", [Samples(5, temperature=2.0), Samples(5, net="noise")])
+def test_a_ratio_to_another_distribution_than_the_task_net_gives_no_joint(sampler):
+    assert Compare(Ranking(), Samples(5)).meaning("energy").joint == "ratio"
+    assert Compare(Ranking(), sampler).meaning("energy").joint is None
+    assert Compare(NCE(), sampler).meaning("energy").joint == "energy"

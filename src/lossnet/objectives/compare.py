@@ -17,6 +17,7 @@ from lossnet.needs import LOCAL, NOTHING, REWARD, TARGET, needs_of
 from lossnet.objectives.objective import Objective, check_path, wrong_net
 from lossnet.parameters import Checked
 from lossnet.proposals.proposal import Candidates, Proposal
+from lossnet.proposals.samples import Samples
 from lossnet.spaces import mean_positions, sparse
 
 #: What a path from the candidates to their net may lead through.
@@ -65,9 +66,11 @@ class Compare(Checked, Objective):
         if energy != self.energy:
             return None
         meaning: Meaning = getattr(self.contrast, "meaning", ORDER)
-        # Without log q of what it was compared with, a ratio to that gives no probabilities.
-        known = meaning.joint != "ratio" or "log_q" in self.proposal.provides
-        return meaning if known else ORDER
+        # A ratio gives probabilities only next to the q it was compared with: the task-net itself.
+        q = self.proposal
+        tempered = isinstance(q, Samples) and q.temperature != 1
+        plain = "log_q" in q.provides and q.nets == {"task"} and not tempered
+        return meaning if meaning.joint != "ratio" or plain else ORDER
 
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         proposal, contrast = type(self.proposal).__name__, type(self.contrast).__name__
