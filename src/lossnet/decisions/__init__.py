@@ -5,7 +5,8 @@ from lossnet.decisions.prefixes import best_f, best_jaccard
 from lossnet.decisions.risk import minimum_risk, of_rows
 from lossnet.decisions.samples import best_f_of_samples
 from lossnet.decisions.search import enumerated, local_search
-from lossnet.decisions.weights import marginals, most_probable, self_normalised, temper
+from lossnet.decisions.temperature import fit_temperature, temper
+from lossnet.decisions.weights import marginals, most_probable, self_normalised
 
 __all__ = [
     "Joint",
@@ -14,6 +15,7 @@ __all__ = [
     "best_f_of_samples",
     "best_jaccard",
     "enumerated",
+    "fit_temperature",
     "local_search",
     "marginals",
     "minimum_risk",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from lossnet.errors import DataError, SettingError
+from lossnet.errors import DataError
 
 
 def self_normalised(log_w: Tensor) -> tuple[Tensor, Tensor]:
@@ -75,16 +75,3 @@ def most_probable(y: Tensor, log_p: Tensor) -> Tensor:
     found = torch.zeros(y.shape[1:], dtype=torch.bool, device=y.device)
     found[row[chosen], label[chosen]] = True
     return found
-
-
-def temper(p: Tensor, temperature: float) -> Tensor:
-    """Probabilities of labels with their logits divided by a temperature, in float64.
-
-    sigmoid(logit(p) / T), with p kept 1e-12 away from 0 and 1: above 1 they move towards 1/2.
-
-    >>> temper(torch.tensor([0.1, 0.5, 1.0]), 2.0)
-    tensor([0.2500, 0.5000, 1.0000], dtype=torch.float64)
-    """
-    if not temperature > 0:
-        raise SettingError(f"temperature must be above 0, got {temperature!r}")
-    return torch.sigmoid(torch.logit(p.double(), eps=1e-12) / temperature)
