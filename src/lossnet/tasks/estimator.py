@@ -18,13 +18,14 @@ from lossnet.checks import check_int, describe
 from lossnet.context import stream_seed
 from lossnet.errors import DataError, SettingError
 from lossnet.proposals import GBI, Proposal
+from lossnet.tasks.calibration import Calibrates
 from lossnet.tasks.deciding import DecidingEstimator
 from lossnet.tasks.method_checks import check_given
 from lossnet.tasks.structure import MeasuresStructure
 from lossnet.training import Checkpoint, Duration, Trainer, resume, save_checkpoint, show_progress
 
 
-class StructuredEstimator(MeasuresStructure, DecidingEstimator):
+class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
     """One ``fit``, prediction, refinement and storage for every task.
 
     A subclass with a ``fit`` of its own calls :meth:`_fit`.
@@ -103,7 +104,7 @@ class StructuredEstimator(MeasuresStructure, DecidingEstimator):
                 seed=seed,
             )
             self._add_callbacks(trainer, checkpoint, resuming, (data, validation, spare))
-            self.refine_steps_ = self.refined_as_ = None
+            self.refine_steps_ = self.refined_as_ = self.temperature_ = None
             self.history_ = trainer.run()
             for net in self.nets_.values():
                 net.eval().requires_grad_(False)
@@ -219,7 +220,7 @@ class StructuredEstimator(MeasuresStructure, DecidingEstimator):
     def predict_proba(self, X: Any) -> Any:
         """What the nets give for every input: probabilities, or relaxed outputs of a descent."""
         data = self._unseen(X)
-        return self._outputs(self._proposal(), data)
+        return self._calibrated(self._outputs(self._proposal(), data))
 
     def predict(self, X: Any) -> Any:
         """The predictions for inputs."""
@@ -245,7 +246,7 @@ class StructuredEstimator(MeasuresStructure, DecidingEstimator):
         For methods that predict by descending on the energy, or with ``refine``.
         """
         data = self._unseen(X)
-        return self._path(self._descent(steps), data)
+        return self._calibrated(self._path(self._descent(steps), data))
 
     def tune_refinement(self, X: Any, y: Any = None, *, most: int = 30) -> Self:
         """Choose how many steps predictions descend on the energy, 0 to ``most``.

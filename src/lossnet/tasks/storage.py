@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -46,7 +47,7 @@ def save(model: StructuredEstimator, path: str | Path, *, keep_energy: bool) -> 
     for key, value in model.resolved_params().items():
         config["parameters" if is_plain(value) else "objects"][key] = describe(value)
     refined = {"refine_steps": model.refine_steps_, "refined_as": model.refined_as_}
-    refined |= {"decision": model.decision_.to_json()}
+    refined |= {"decision": model.decision_.to_json(), "temperature": model.temperature_}
     config |= {"nets": kept, **refined, **facts}
     # Cloned: safetensors takes no two tensors of one storage, such as tied weights.
     owned = {key: value.detach().cpu().clone().contiguous() for key, value in tensors.items()}
@@ -89,8 +90,11 @@ def load(cls: type[E], path: str | Path, replace: dict[str, Any]) -> E:
         model.history_ = json.loads(contents[HISTORY])
         check_form(model.history_, _HISTORY, HISTORY)
         form = {"refine_steps": (None, int), "refined_as": (None, str), "nets": [str]}
-        check_form(config, form, CONFIG)
+        check_form(config, form | {"temperature": (None, float)}, CONFIG)
         model.refine_steps_, model.refined_as_ = config["refine_steps"], config["refined_as"]
+        model.temperature_ = config["temperature"]
+        if model.temperature_ is not None and not 0 < model.temperature_ < math.inf:
+            raise DataError(f"its temperature is {model.temperature_}")
         model.decision_ = Decision.from_json(entry_of(config, "decision", dict, path))
         files = {key: contents[name] for name, key in _FACTS.items() if name in contents}
         model._unpack(tensors, {**config, **{key: json.loads(v) for key, v in files.items()}})

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from lossnet.files import check_form
@@ -210,6 +211,10 @@ class ImageSegmenter(PixelDecisions):
             pieces.append(source.average(found, axis).cpu().numpy())
         outputs: np.ndarray = np.concatenate(pieces, axis)
         return outputs
+
+    def _with_truth(self, data: ImageData) -> tuple[Tensor, ...]:
+        outputs = self._outputs(self._proposal(), data)
+        return torch.as_tensor(outputs), torch.as_tensor(data.masks)
 
     def _measure(self, data: ImageData, outputs: np.ndarray) -> float:
         assert data.masks is not None

@@ -209,7 +209,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
 
     def _measure(self, data: Any, outputs: Any) -> float:
         """The metric at the threshold a user would get."""
-        metric, proba = get_metric(self.metric), with_unseen(outputs, data.n_labels)
+        proba = with_unseen(self._calibrated(outputs), data.n_labels)
+        metric = get_metric(self.metric)
         return thresholds.validation_metric(self.threshold, metric, data.Y, proba)
 
     def _finish(self, validation: Any) -> None:

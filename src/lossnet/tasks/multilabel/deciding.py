@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import torch
 
 from lossnet.constraints import Bound
+from lossnet.decisions import temper
 from lossnet.method import Method
 from lossnet.spaces import Binary
 from lossnet.tasks.decision import Decision
@@ -32,7 +34,7 @@ class LabelDecisions(StructuredEstimator):
 
     def _discrete(self, outputs: np.ndarray) -> np.ndarray:
         """0/1 labels ``(n, L)`` at ``threshold_``: the nearest that keep to the constraints."""
-        return decide(self.constraints_, outputs, self.threshold_)
+        return decide(self.constraints_, outputs, self._raw(self.threshold_))
 
     def _decode(self, discrete: np.ndarray) -> np.ndarray:
         """0/1 labels ``(n, L)``; classes of a 1-D y."""
@@ -48,7 +50,8 @@ class LabelDecisions(StructuredEstimator):
 
     def _trials_of(self, rule: str) -> list[Decision]:
         joint = "energy" in self.method_.nets and self.method_.meaning.joint is not None
-        return decisions.trials(rule, self.threshold_, int(self.decode_samples), joint=joint)
+        cut = self._raw(self.threshold_)
+        return decisions.trials(rule, cut, int(self.decode_samples), joint=joint)
 
     def _decide(self, decision: Decision, data: Any) -> np.ndarray:
         metric = get_metric(self.metric)
@@ -74,13 +77,13 @@ class LabelDecisions(StructuredEstimator):
 
     def _usual_by_folds(self, data: Any, folds: np.ndarray) -> np.ndarray:
         outputs = self._outputs(self._proposal(), data)
-        proba = with_unseen(outputs, data.n_labels)
+        proba = with_unseen(self._calibrated(outputs), data.n_labels)
         metric, found = get_metric(self.metric), np.zeros(outputs.shape, dtype=np.uint8)
         for fold in np.unique(folds):
             here, others = folds == fold, folds != fold
             cut = choose_threshold(self.threshold, metric, data.Y[others], proba[others])
             own = cut if isinstance(cut, float) else cut[: self.n_labels_]
-            found[here] = decide(self.constraints_, outputs[here], own)
+            found[here] = decide(self.constraints_, outputs[here], self._raw(own))
         return found
 
     def _statistics(self, data: Any, discrete: np.ndarray) -> np.ndarray:
@@ -96,11 +99,23 @@ class LabelDecisions(StructuredEstimator):
 
     def _choose_threshold(self, data: Any) -> None:
         metric, outputs = get_metric(self.metric), self._outputs(self._proposal(), data)
-        proba = with_unseen(outputs, data.n_labels)
+        proba = with_unseen(self._calibrated(outputs), data.n_labels)
         found = thresholds.choose_threshold(self.threshold, metric, data.Y, proba)
         self.threshold_ = found if isinstance(found, float) else found[: self.n_labels_]
         decided = with_unseen(self._discrete(outputs), data.n_labels)
         self.best_metric_ = float(metric(data.Y, decided if metric.needs == "labels" else proba))
+
+    def _raw(self, threshold: Any) -> Any:
+        """A threshold of :meth:`predict_proba` as one of the nets' own outputs."""
+        return threshold if self.temperature_ is None else _moved(threshold, 1 / self.temperature_)
+
+    def _rescale(self, ratio: float) -> None:
+        if isinstance(self.threshold, str):  # a number that was given is one of probabilities
+            self.threshold_ = _moved(self.threshold_, ratio)
+
+    def _with_truth(self, data: Any) -> tuple[torch.Tensor, ...]:
+        outputs = self._outputs(self._proposal(), data)
+        return torch.as_tensor(outputs), torch.as_tensor(data.Y[:, : self.n_labels_])
 
     def tune_threshold(self, X: Any, Y: Any = None) -> Self:
         """Tune ``threshold_`` again on other data, for example after setting ``refine``.
@@ -112,3 +127,9 @@ class LabelDecisions(StructuredEstimator):
         thresholds.check_metric(get_metric(self.metric), data.Y)
         self._choose_threshold(data)
         return self
+
+
+def _moved(threshold: Any, temperature: float) -> Any:
+    """Thresholds, a number or an array, of probabilities that are tempered."""
+    found = temper(torch.as_tensor(threshold, dtype=torch.float64), temperature).numpy()
+    return found if found.ndim else float(found)

@@ -92,7 +92,8 @@ def inference_gap(
         use = "methods with both nets are infnet (with loss='margin') and infnet-plus"
         raise SettingError(f"{model.method_.name!r} {lacks}; {use}")
     data, metric = model._scored((X, Y)), get_metric(model.metric)
-    outputs = [model._outputs(NetOutput(net), data) for net in ("task", "augmented")]
+    nets = ("task", "augmented")
+    outputs = [model._calibrated(model._outputs(NetOutput(net), data)) for net in nets]
     on, other = (apply_threshold(p, model.threshold_) for p in outputs)
     test_time, augmented = (metric(data.Y, p, model.threshold_) for p in outputs)
     found = _differences(data.Y, on, other, model.label_names_)[:most]

@@ -188,19 +188,15 @@ def _csv(model: Any, data: MultiLabelData, proba: bool) -> str:
 
 def _predicted(model: Any, data: MultiLabelData, threshold: Any = None) -> tuple[Any, Any]:
     """0/1 labels ``(n, L)``, by the model's decision or at a threshold, and probabilities."""
-    from lossnet.tasks.multilabel.constrained import decide
-
-    proba = _probabilities(model, data)
-    decision = model._decision()
-    if threshold is None and decision.rule != model.usual_rule:
-        return model._decided(decision, model._unseen(data.without_labels())), proba
-    cut = model.threshold_ if threshold is None else threshold
-    return decide(model.constraints_, proba, cut), proba
-
-
-def _probabilities(model: Any, data: MultiLabelData) -> Any:
-    """One column per label, also for a model that was trained on a 1-D y of two classes."""
-    return model.predict_proba(data.without_labels())[:, -len(model.label_names_) :]
+    rows, decision = model._unseen(data.without_labels()), model._decision()
+    outputs = model._outputs(model._proposal(), rows)
+    proba = model._calibrated(outputs)
+    if threshold is not None:
+        model = copy.copy(model)
+        model.threshold_ = threshold
+    elif decision.rule != model.usual_rule:
+        return model._decided(decision, rows), proba
+    return model._discrete(outputs), proba
 
 
 def _threshold(model: Any, args: Namespace | None) -> Any:

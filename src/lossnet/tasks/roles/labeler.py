@@ -27,7 +27,7 @@ from lossnet.tasks.roles.predicates import MARK, NO_ROLE, PREDICATE, RoleData
 from lossnet.tasks.roles.role_decoding import chain_decoder, role_decoder
 from lossnet.tasks.roles.role_energy import TOGETHER, role_space, summed, tags_together
 from lossnet.tasks.roles.role_files import load_roles
-from lossnet.tasks.sequence.decoding import each_step, marginals
+from lossnet.tasks.sequence.decoding import each_step
 from lossnet.tasks.sequence.sentences import SequenceData
 from lossnet.tasks.sequence.tagging import TaggingEstimator
 from lossnet.tasks.sequence.tags import Span, spans
@@ -246,9 +246,8 @@ class SemanticRoleLabeler(TaggingEstimator):
 
         They know neither of BIO nor of V: :meth:`predict` does.
         """
-        data = self._unseen(sentences, predicates)
-        by = self._proposal()
-        return self._each(marginals if by.needs >= EXACT else best_output(by, self.nets_), data)
+        found = self._probabilities(self._unseen(sentences, predicates))
+        return list(self._calibrated(found))
 
     def refinement_path(
         self, sentences: Any, predicates: Any = None, *, steps: int = 30
@@ -257,7 +256,7 @@ class SemanticRoleLabeler(TaggingEstimator):
         data = self._unseen(sentences, predicates)
         path = path_output(self._descent(steps))
         found = self._each(lambda context: path(context).transpose(1, 2), data)
-        return [values.swapaxes(0, 1) for values in found]
+        return list(self._calibrated([values.swapaxes(0, 1) for values in found]))
 
     def tune_refinement(
         self, sentences: Any, predicates: Any = None, tags: Any = None, *, most: int = 30

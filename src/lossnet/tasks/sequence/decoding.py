@@ -11,7 +11,10 @@ from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.energies import chain_inference as chains
+from lossnet.needs import EXACT
+from lossnet.proposals import Proposal
 from lossnet.tasks.sequence.tags import parse_tags
+from lossnet.training.predict import Nets, best_output
 
 #: What breaking a rule costs: more than any sentence's tokens can make up for.
 _FORBIDDEN = 1e6
@@ -105,9 +108,24 @@ def each_step(
     return decode
 
 
+def probabilities(by: Proposal, nets: Nets) -> Callable[[Context], Tensor]:
+    """The function that gives the probabilities of a batch's tags ``(B, T, C)``."""
+    return marginals if by.needs >= EXACT else best_output(by, nets)
+
+
 def marginals(context: Context) -> Tensor:
     """The probability of every tag ``(B, T, C)`` by an energy that is a random field."""
     energy = context.nets["energy"]
     with torch.enable_grad():
         found: Tensor = energy.marginals(context.encoded("energy"), context.batch.mask)
     return found.detach()
+
+
+def known_tokens(
+    proba: Sequence[np.ndarray], true: Sequence[Sequence[str]], tags: Sequence[str]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Probabilities ``(N, C)`` of all tokens, the numbers of their tags, and which are known."""
+    # A tag absent from training has no number.
+    number = {tag: i for i, tag in enumerate(tags)}
+    numbers = torch.tensor([number.get(tag, -1) for row in true for tag in row])
+    return torch.as_tensor(np.concatenate(proba)), numbers, numbers >= 0

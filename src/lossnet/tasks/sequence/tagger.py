@@ -8,14 +8,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lossnet.needs import EXACT
 from lossnet.recipes import defaults
-from lossnet.tasks.sequence.decoding import marginals
 from lossnet.tasks.sequence.inputs import Columns, refuse_text
 from lossnet.tasks.sequence.rewards import RewardFunction
 from lossnet.tasks.sequence.tagging import TaggingEstimator
 from lossnet.tasks.sequence.tags import Span, span_scheme, spans
-from lossnet.training.predict import best_output, path_output
+from lossnet.training.predict import path_output
 
 _CHAIN: dict[str, Any] = {"energy_weight": 0.3, "energy_optimiser": {"lr": 1e-3}}
 #: Overrides of the recipes' defaults for tags, by method. The cost-augmented net learns the truth
@@ -168,10 +166,8 @@ class SequenceTagger(TaggingEstimator):
 
         ``crf`` returns its marginals; methods that descend on the energy return relaxed outputs.
         """
-        data = self._unseen(sentences, columns)
-        proposal = self._proposal()
-        exact = proposal.needs >= EXACT
-        return self._each(marginals if exact else best_output(proposal, self.nets_), data)
+        found = self._probabilities(self._unseen(sentences, columns))
+        return list(self._calibrated(found))
 
     def predict_spans(self, sentences: Any, *, columns: Columns | None = None) -> list[list[Span]]:
         """The spans of every sentence: type, first token, and the token after the last.
@@ -192,7 +188,7 @@ class SequenceTagger(TaggingEstimator):
         data = self._unseen(sentences, columns)
         path = path_output(self._descent(steps))
         found = self._each(lambda context: path(context).transpose(1, 2), data)
-        return [values.swapaxes(0, 1) for values in found]
+        return list(self._calibrated([values.swapaxes(0, 1) for values in found]))
 
     def score(self, sentences: Any, tags: Any = None, *, columns: Columns | None = None) -> float:
         """The metric on sentences and their tags; tags absent from training count as wrong.

@@ -28,6 +28,7 @@ from lossnet.proposals import GBI, Proposal
 from lossnet.spaces import Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, LABELS, VOCABULARY
+from lossnet.tasks.sequence import decoding
 from lossnet.tasks.sequence.batches import SentenceSource
 from lossnet.tasks.sequence.decoding import TagRules, decoder, path_decoder, tag_rules
 from lossnet.tasks.sequence.features import count_lost, features, sentences
@@ -238,6 +239,13 @@ class TaggingEstimator(StructuredEstimator):
     def _outputs(self, by: Proposal, data: SequenceData, *, source: Any = None) -> Any:
         """The number of every token's tag."""
         return self._each(decoder(best_output(by, self.nets_), self._rules()), data, source)
+
+    def _probabilities(self, data: SequenceData) -> list[np.ndarray]:
+        """The nets' own, ``(T, C)`` for every sentence."""
+        return self._each(decoding.probabilities(self._proposal(), self.nets_), data)
+
+    def _with_truth(self, data: SequenceData) -> tuple[Tensor, ...]:
+        return decoding.known_tokens(self._probabilities(data), data.tags or [], self.tags_)
 
     def _path(self, descent: GBI, data: SequenceData) -> Any:
         found = self._each(path_decoder(path_output(descent), self._rules()), data)
