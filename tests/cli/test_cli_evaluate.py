@@ -262,7 +262,7 @@ def test_predicts_a_folder_without_labels(lossnet: Run, model: Path, tmp_path: P
 
 def test_a_model_of_two_classes(lossnet: Run, tmp_path: Path) -> None:
     data = load(write_csv(tmp_path / "a.csv", labels=("y",)))
-    clf = MultiLabelClassifier("cross-entropy", hidden=(4,), max_epochs=1)
+    clf = MultiLabelClassifier("cross-entropy", hidden=(4,), max_epochs=1, decode="threshold")
     y = np.where(data.Y[:, 0] == 1, "yes", "no")
     clf.fit(data.X, y).save(tmp_path / "model")
     found = metrics_of(lossnet("evaluate", tmp_path / "model", tmp_path / "a.csv", "--json"))
