@@ -102,7 +102,7 @@ def expected(
     beta = beta_of(metric)
     best = best_jaccard(p) if beta is None else best_f(p, beta)
     if bound:
-        best = valid.repaired(bound, best, p, valid.independent(p), _utility(metric))
+        best = valid.repaired(bound, best, p, valid.by_probabilities(p, beta))
     return best.numpy()
 
 
@@ -149,7 +149,8 @@ def decider(
         p = marginals(drawn.y, drawn.w)
         if metric.name == "hamming":
             return valid.nearest(bound, p - 0.5)
-        return valid.repaired(bound, _of_samples(metric, drawn), p, drawn, _utility(metric))
+        choice = valid.by_samples(drawn, _utility(metric))
+        return valid.repaired(bound, _of_samples(metric, drawn), p, choice)
 
     return decide
 

@@ -6,6 +6,9 @@ the other rows, and on spaces that are enumerated.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -19,7 +22,8 @@ from lossnet.spaces import Space, sparse
 _NEAR = (0.7, 1.0, 1.4)
 #: What a label set that breaks a rule loses in log-probability: more than it can gain.
 _PENALTY = 1e4
-_DRAWN = 100
+#: The number of a candidate ``(C, b, L)`` for each of some rows of a batch, by a mask ``(B,)``.
+Choice: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
 
 def allowed(bound: Bound, y: Tensor) -> Tensor:
@@ -62,30 +66,51 @@ def valid_mode(bound: Bound, joint: Joint, drawn: Weighted, sets: Tensor, space:
     return torch.where(allowed(bound, found).unsqueeze(1), found, start)
 
 
-def repaired(bound: Bound, best: Tensor, p: Tensor, drawn: Weighted, utility: Utility) -> Tensor:
+def repaired(bound: Bound, best: Tensor, p: Tensor, choose: Choice) -> Tensor:
     """Label sets ``best`` ``(B, L)``; those that break a rule replaced by valid ones.
 
-    These are the nearest at thresholds about the one that ``best`` has for probabilities ``p``;
-    the one of highest expected utility over weighted samples is taken.
+    These are the nearest at thresholds about the one that ``best`` has for probabilities ``p``.
     """
     broken = ~allowed(bound, best)
     if not broken.any():
         return best
     near = _near(bound, p[broken].double().cpu().numpy(), best[broken].cpu().numpy())
     candidates = torch.as_tensor(near, device=best.device)
-    y = sparse.dense(drawn.y, torch.bool)[:, broken]
-    chosen = minimum_risk(candidates, y, drawn.w[:, broken], utility)
+    chosen = choose(candidates, broken)
     best = best.bool().clone()
     best[broken] = candidates[chosen, torch.arange(len(chosen), device=chosen.device)]
     return best
 
 
-def independent(p: Tensor) -> Weighted:
-    """Samples of independent labels, of a row the same whatever rows are next to it."""
-    generator = torch.Generator(device="cpu").manual_seed(0)
-    uniform = torch.rand(_DRAWN, 1, p.shape[1], generator=generator).to(p.device)
-    w = torch.full((_DRAWN, len(p)), 1.0 / _DRAWN, device=p.device)
-    return Weighted(uniform < p, w)
+def by_samples(drawn: Weighted, utility: Utility) -> Choice:
+    """The candidate of highest mean utility over weighted samples."""
+
+    def choose(candidates: Tensor, rows: Tensor) -> Tensor:
+        y = sparse.dense(drawn.y, torch.bool)[:, rows]
+        return minimum_risk(candidates, y, drawn.w[:, rows], utility)
+
+    return choose
+
+
+def by_probabilities(p: Tensor, beta: float | None) -> Choice:
+    """The candidate of highest expected F-beta, or Jaccard index, for independent labels.
+
+    Of the expectation of 1/x the bound by Jensen's inequality is taken, as in
+    :func:`~lossnet.decisions.best_f`.
+    """
+
+    def choose(candidates: Tensor, rows: Tensor) -> Tensor:
+        own, size = p[rows], candidates.sum(-1)
+        on, total = own * candidates, own.sum(-1, keepdim=True)
+        if beta is None:
+            shared = on.sum(-1)
+            mean = shared / (size + total.squeeze(-1) - shared).clamp_min(1e-9)
+        else:
+            mean = (on / (size.unsqueeze(-1) + beta**2 * (1 + total - own))).sum(-1)
+            mean = (1 + beta**2) * mean
+        return torch.where(size == 0, (1 - own).prod(-1), mean).argmax(0)
+
+    return choose
 
 
 def _near(bound: Bound, p: np.ndarray, best: np.ndarray) -> np.ndarray:
