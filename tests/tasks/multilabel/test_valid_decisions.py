@@ -46,6 +46,11 @@ def every(labels: int) -> np.ndarray:
     return np.array(list(itertools.product([False, True], repeat=labels)))
 
 
+def none(labels: int) -> np.ndarray:
+    """No known label sets."""
+    return np.zeros((0, labels), dtype=np.uint8)
+
+
 def value(name: str, truth: np.ndarray, one: np.ndarray) -> float:
     return float(get_metric(name)(truth[None], one[None]))
 
@@ -56,7 +61,9 @@ def test_enumerated_spaces_have_the_best_valid_set(name) -> None:
     sets = every(6)
     with torch.no_grad():
         e = here.nets["energy"](None, torch.as_tensor(sets).unsqueeze(1))[:, 0]
-        found = decider(Decision("samples", 10, 10, 1.0), get_metric(name), NCE().meaning, bound)
+        found = decider(
+            Decision("samples", 10, 10, 1.0), get_metric(name), NCE().meaning, none(6), bound
+        )
         chosen = found(here).numpy()
     valid = sets[bound.allows(sets)]
     w = np.exp(-e.numpy()[bound.allows(sets)].astype(float))
@@ -77,7 +84,11 @@ def test_the_most_probable_valid_set_is_searched() -> None:
     with torch.no_grad():
         e = here.nets["energy"](None, torch.as_tensor(sets).unsqueeze(1))[:, 0]
         mode = decider(
-            Decision("mode", 1, 30, 1.0), get_metric("subset-accuracy"), NCE().meaning, bound
+            Decision("mode", 1, 30, 1.0),
+            get_metric("subset-accuracy"),
+            NCE().meaning,
+            none(12),
+            bound,
         )
         chosen = mode(here)
         reached = here.nets["energy"](None, chosen.unsqueeze(0))[0]
