@@ -59,8 +59,8 @@ class Decision:
     def words(self) -> str:
         """The rule, its settings, and why it was chosen."""
         settings = {
-            "expected": f" (temperature {self.temperature:g})",
-            "samples": f" ({self.samples} samples, loss-net weight {self.weight:g})",
+            "expected": f" (temperature {self.temperature:g}, offset {self.offset:.2g})",
+            "samples": f" ({self.samples or 'no'} samples, loss-net weight {self.weight:g})",
             "mode": f" (loss-net weight {self.weight:g})",
             "known": f" (loss-net weight {self.weight:g})",
         }

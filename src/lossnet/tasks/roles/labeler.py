@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,11 +24,11 @@ from lossnet.recipes import defaults
 from lossnet.spaces import Space
 from lossnet.tasks.method_checks import feature_net
 from lossnet.tasks.roles.metrics import GIVEN, role_scores
-from lossnet.tasks.roles.predicates import MARK, NO_ROLE, PREDICATE, RoleData
-from lossnet.tasks.roles.role_decoding import chain_decoder, role_decoder
+from lossnet.tasks.roles.predicates import MARK, NO_ROLE, PREDICATE, VERB, RoleData
+from lossnet.tasks.roles.role_decoding import chain_decoder, forbidden, role_decoder
 from lossnet.tasks.roles.role_energy import TOGETHER, role_space, summed, tags_together
 from lossnet.tasks.roles.role_files import load_roles
-from lossnet.tasks.sequence.decoding import each_step
+from lossnet.tasks.sequence.decoding import TagRules, each_step, tag_rules
 from lossnet.tasks.sequence.sentences import SequenceData
 from lossnet.tasks.sequence.tagging import TaggingEstimator
 from lossnet.tasks.sequence.tags import Span, spans
@@ -67,6 +68,8 @@ class SemanticRoleLabeler(TaggingEstimator):
         validation_fraction: share of the predicates held out for validation if ``fit`` gets no
             validation data; the predicates of a sentence stay together.
         batch_size: predicates per batch.
+        decode: as in :class:`~lossnet.SequenceTagger`, for ``"role-f1"`` by the probability of
+            single spans, for ``"perfect"`` the most probable tags of the joint.
         accumulate: pieces in which a batch is processed, to save memory.
         precision: ``"bfloat16"`` runs the nets in mixed precision.
 
@@ -77,6 +80,7 @@ class SemanticRoleLabeler(TaggingEstimator):
         nets_: the trained nets by name.
         tags_: names of the tags, sorted; ``O`` is always among them.
         coder_: the tables that turn words into numbers.
+        decision_: the :class:`~lossnet.tasks.decision.Decision` and what was measured of it.
         history_: a dict per epoch.
 
     >>> words, tags = [["the", "dog", "barks"]] * 10, [["B-ARG0", "I-ARG0", "B-V"]] * 10
@@ -93,6 +97,7 @@ class SemanticRoleLabeler(TaggingEstimator):
     provides = TaggingEstimator.provides - REWARD | CONSTRAINT
     inputs_noun = "a triple of sentences, predicates"
     inputs_taken = (3, 3)
+    given_span = GIVEN
 
     # Settings --------------------------------------------------------------------------------
 
@@ -180,15 +185,32 @@ class SemanticRoleLabeler(TaggingEstimator):
         if by.needs >= EXACT:
             decode = chain_decoder(self._where, self.tags_, follow=bool(self.follow_scheme))
         else:
-            decode = self._roles(best_output(by, self.nets_))
+            decode = self._decoder(best_output(by, self.nets_))
         return self._each(decode, data, source)
 
-    def _roles(self, output: Output) -> Output:
+    def _rules(self) -> TagRules | None:
+        return tag_rules(self.tags_, "IOB2") if self.follow_scheme else None
+
+    def _span_scheme(self) -> str:
+        return "IOB2"
+
+    def _never(self, context: Context) -> Tensor:
+        return forbidden(self._where(context), len(self.tags_), self.tags_.index(VERB))
+
+    def _counts(self, true: Sequence[str], predicted: Sequence[str]) -> list[float]:
+        scores, metric = role_scores([true], [predicted]), self._metric_name()
+        if metric == "accuracy":
+            return super()._counts(true, predicted)
+        if metric == "perfect":
+            return [scores.perfect]
+        return [scores.correct, scores.true + scores.predicted]
+
+    def _decoder(self, output: Output) -> Output:
         """The function that gives the tags of relaxed outputs."""
         return role_decoder(output, self._where, self.tags_, follow=bool(self.follow_scheme))
 
     def _path(self, descent: GBI, data: SequenceData) -> Any:
-        found = self._each(each_step(path_output(descent), self._roles), data)
+        found = self._each(each_step(path_output(descent), self._decoder), data)
         return [[tags[:, step] for tags in found] for step in range(descent.steps + 1)]
 
     def _measured(self, true: list[list[str]], predicted: list[list[str]]) -> float:
@@ -233,8 +255,7 @@ class SemanticRoleLabeler(TaggingEstimator):
 
     def predict(self, sentences: Any, predicates: Any = None) -> list[list[str]]:
         """The BIO tags of every predicate; ``sentences`` and ``predicates`` as in :meth:`fit`."""
-        data = self._unseen(sentences, predicates)
-        return self._decode(self._outputs(self._proposal(), data))
+        return self._predicted(self._unseen(sentences, predicates))
 
     def predict_roles(self, sentences: Any, predicates: Any = None) -> list[list[Span]]:
         """The roles of every predicate: role, first token, and the token after the last; no V."""
@@ -267,5 +288,4 @@ class SemanticRoleLabeler(TaggingEstimator):
 
     def score(self, sentences: Any, predicates: Any = None, tags: Any = None) -> float:
         """The metric; roles absent from training count as missed."""
-        data = self._scored((sentences, predicates, tags))
-        return self._measure(data, self._outputs(self._proposal(), data))
+        return self._decided_score(self._scored((sentences, predicates, tags)))

@@ -79,6 +79,13 @@ class SequenceTagger(TaggingEstimator):
         refine: refine predictions with the energy: ``"net"`` starts from the task-net's output,
             ``"samples"`` from samples of it, ``"random"`` at random; or a
             :class:`~lossnet.proposals.GBI`.
+        decode: how outputs become tags: ``"argmax"``, the most probable tag of every token, or
+            sequence if it must follow the scheme; ``"expected"``, the spans whose probability, by
+            the task-net, exceeds a threshold that suits the F1; ``"samples"``, the best expected
+            metric under the joint of both nets, exactly where the loss-net is a chain and over
+            weighted samples otherwise; ``"mode"``, the most probable sequence of the joint.
+            ``"auto"`` leaves argmax only for a gain on validation data above its standard error.
+        decode_samples: number of samples for ``"samples"`` and ``"mode"`` where they are not exact.
         device: torch device.
         random_state: seed.
         verbose: 1 shows a progress bar.
@@ -94,6 +101,7 @@ class SequenceTagger(TaggingEstimator):
             without ``vectors``.
         encoder_: the :class:`~lossnet.encoders.Pretrained` encoder, None without one.
         words_lost_: number of training words that have no vector, being behind ``max_length``.
+        decision_: the :class:`~lossnet.tasks.decision.Decision` and what was measured of it.
         history_: a dict per epoch.
         refine_steps_: number of descent steps chosen by :meth:`tune_refinement` for the current
             ``refine``; None uses the method's own.
@@ -158,8 +166,7 @@ class SequenceTagger(TaggingEstimator):
                 without tags; not ``.txt``, which could be CoNLL or text.
             columns: the further columns the model was trained with, by name.
         """
-        data = self._unseen(sentences, columns)
-        return self._decode(self._outputs(self._proposal(), data))
+        return self._predicted(self._unseen(sentences, columns))
 
     def predict_proba(self, sentences: Any, *, columns: Columns | None = None) -> list[np.ndarray]:
         """Probabilities of the tags ``tags_``, ``(T, C)`` for every sentence.
@@ -198,5 +205,4 @@ class SequenceTagger(TaggingEstimator):
             tags: their tags.
             columns: as in :meth:`predict`.
         """
-        data = self._scored((sentences, tags, columns))
-        return self._measure(data, self._outputs(self._proposal(), data))
+        return self._decided_score(self._scored((sentences, tags, columns)))

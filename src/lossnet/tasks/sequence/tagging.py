@@ -26,11 +26,11 @@ from lossnet.nets import EncoderFeatures, Tagger, TokenFeatures
 from lossnet.plain_text import some
 from lossnet.proposals import GBI, Proposal
 from lossnet.spaces import Categorical, Space
-from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, LABELS, VOCABULARY
 from lossnet.tasks.sequence import decoding
 from lossnet.tasks.sequence.batches import SentenceSource
-from lossnet.tasks.sequence.decoding import TagRules, decoder, path_decoder, tag_rules
+from lossnet.tasks.sequence.deciding import TagDecisions
+from lossnet.tasks.sequence.decoding import TagRules, path_decoder, tag_rules
 from lossnet.tasks.sequence.features import count_lost, features, sentences
 from lossnet.tasks.sequence.inputs import Columns, scheme_of, sentences_of, sentences_to_tag
 from lossnet.tasks.sequence.pretraining import tag_language_models, with_pretraining
@@ -44,7 +44,7 @@ from lossnet.training.predict import best_output, each_batch, path_output
 
 
 @dataclass(eq=False, repr=False)
-class TaggingEstimator(StructuredEstimator):
+class TaggingEstimator(TagDecisions):
     """Parameters and hooks of :class:`~lossnet.SequenceTagger`, which says what they mean."""
 
     method: str | Method = "infnet-plus"
@@ -69,7 +69,7 @@ class TaggingEstimator(StructuredEstimator):
     follow_scheme: bool = True
     metric: Literal["accuracy", "span-f1", "strict-span-f1"] = "accuracy"
 
-    provides = StructuredEstimator.provides | REWARD | EXACT
+    provides = TagDecisions.provides | REWARD | EXACT
     labels_noun = "tags"
     inputs_taken = (2, 3)
 
@@ -238,7 +238,7 @@ class TaggingEstimator(StructuredEstimator):
 
     def _outputs(self, by: Proposal, data: SequenceData, *, source: Any = None) -> Any:
         """The number of every token's tag."""
-        return self._each(decoder(best_output(by, self.nets_), self._rules()), data, source)
+        return self._each(self._decoder(best_output(by, self.nets_)), data, source)
 
     def _probabilities(self, data: SequenceData) -> list[np.ndarray]:
         """The nets' own, ``(T, C)`` for every sentence."""
