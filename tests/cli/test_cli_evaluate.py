@@ -271,3 +271,21 @@ def test_a_model_of_two_classes(lossnet: Run, tmp_path: Path) -> None:
     lines = lossnet("predict", tmp_path / "model", tmp_path / "a.csv", "--proba").out.splitlines()
     proba = [json.loads(line)["probabilities"]["y"] for line in lines]
     assert proba == pytest.approx(clf.predict_proba(data.X)[:, 1].tolist(), abs=2e-6)
+
+
+def test_draws_reliability_before_and_after_calibration(
+    lossnet: Run, model: Path, trained_on: Path, tmp_path: Path
+) -> None:
+    clf = MultiLabelClassifier.load(model)
+    calibrated = clf.calibrate(load_splits(trained_on).test).save(tmp_path / "warm")
+    out = tmp_path / "reliability.svg"
+    result = lossnet("evaluate", calibrated, trained_on, "--split", "all", "--reliability", out)
+    assert result.code == 0, result.err
+    assert f"picture: {out}" in result.out
+    assert f"calibrated (temperature {clf.temperature_:.3g})" in result.out
+    assert "warm, as trained: ECE" in out.read_text("utf-8")
+    assert "warm, calibrated: ECE" in out.read_text("utf-8")
+    lossnet("evaluate", model, trained_on, "--reliability", out)
+    assert "as trained" not in out.read_text("utf-8")
+    refused = lossnet("evaluate", model, trained_on, "--reliability", tmp_path / "a.xyz")
+    assert refused.code != 0

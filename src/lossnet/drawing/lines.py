@@ -90,10 +90,10 @@ def given(runs: Mapping[str, Any]) -> Mapping[str, Any]:
     return runs
 
 
-def legend(figure: Any, names: Sequence[str]) -> None:
+def legend(figure: Any, names: Sequence[str], *, columns: int | None = None) -> None:
     """The lines' names, in their order, below the panels."""
     from matplotlib.lines import Line2D
 
     lines = [Line2D([], [], linewidth=1.5, **line_style(index)) for index in range(len(names))]
-    columns = min(len(names), 4 if max(map(len, names)) < 24 else 2)
+    columns = columns or min(len(names), 4 if max(map(len, names)) < 24 else 2)
     figure.legend(lines, names, loc="outside lower left", ncols=columns, frameon=False, fontsize=9)

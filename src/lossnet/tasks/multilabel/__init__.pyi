@@ -79,6 +79,15 @@ from lossnet.tasks.multilabel.metrics import (
 from lossnet.tasks.multilabel.metrics import (
     subset_accuracy as subset_accuracy,
 )
+from lossnet.tasks.multilabel.reliability_report import (
+    Reliability as Reliability,
+)
+from lossnet.tasks.multilabel.reliability_report import (
+    draw_reliability as draw_reliability,
+)
+from lossnet.tasks.multilabel.reliability_report import (
+    reliability as reliability,
+)
 from lossnet.tasks.multilabel.sklearn_checks import (
     EXPECTED_FAILED_CHECKS as EXPECTED_FAILED_CHECKS,
 )

@@ -91,6 +91,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             classes of a 1-D y.
         label_sets_: label sets that most training rows have, for ``"mode"`` and ``"known"``.
         decision_: the :class:`~lossnet.tasks.decision.Decision` and what was measured of it.
+        temperature_: what :meth:`calibrate` learnt, or None.
         best_metric_: validation metric of the restored weights; None without validation data.
         refine_steps_: number of steps chosen by :meth:`tune_refinement`; None if not tuned.
 

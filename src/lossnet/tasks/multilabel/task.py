@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lossnet.plain_text import counted
-from lossnet.tasks.options import count_or_names, probability
-from lossnet.tasks.task import Known, Measured, Task, emit, once
+from lossnet.tasks.options import count_or_names, picture, probability
+from lossnet.tasks.task import Judged, Known, Measured, Task, emit, once
 
 if TYPE_CHECKING:
     from lossnet.tasks.multilabel.dataset import MultiLabelData
@@ -45,8 +45,7 @@ class MultiLabelTask(Task):
         what = f"which columns are labels, where the file does not say: {which}"
         group.add_argument("--labels", type=count_or_names, help=what)
         if command in ("evaluate", "predict"):
-            what = "in place of the model's own"
-            group.add_argument("--threshold", type=probability, metavar="X", help=what)
+            add_threshold(group, command)
 
     # Data ------------------------------------------------------------------------------------
 
@@ -137,17 +136,28 @@ class MultiLabelTask(Task):
         threshold = _threshold(model, args)
         plain = threshold.tolist() if hasattr(threshold, "tolist") else threshold
         decided = {} if args and args.threshold else {"decision": model.decision_.to_json()}
-        return {"threshold": plain, **decided}
+        return {"threshold": plain, "temperature": model.temperature_, **decided}
 
     def model_text(self, model: Any, args: Namespace | None = None) -> str:
         """The threshold, or the range of thresholds, and the decision."""
         threshold = _threshold(model, args)
         text = f"threshold {float(threshold):.3g}" if not getattr(threshold, "ndim", 0) else ""
         text = text or f"threshold {threshold.min():.3g} to {threshold.max():.3g}, one per label"
+        if model.temperature_ is not None:
+            text += f"; calibrated (temperature {model.temperature_:.3g})"
         decision = model._decision()
         if (args and args.threshold) or not decision.tried:
             return text
         return f"{text}; decides by {decision.words}"
+
+    def draw(self, judged: Mapping[str, Judged], args: Namespace) -> list[str]:
+        """How reliable the models' probabilities are."""
+        if args.reliability is None:
+            return []
+        from lossnet.tasks.multilabel.reliability_report import draw_models
+
+        title = f"{Path(args.data).name}, {args.split}"
+        return [f"picture: {draw_models(judged, args.reliability, title=title)}"]
 
     # Predictions -----------------------------------------------------------------------------
 
@@ -171,6 +181,15 @@ class MultiLabelTask(Task):
                 rounded = (round(float(value), 6) for value in values)
                 row["probabilities"] = dict(zip(names, rounded, strict=True))
             yield row
+
+
+def add_threshold(group: Any, command: str) -> None:
+    """``--threshold`` and, for ``evaluate``, ``--reliability``."""
+    what = "in place of the model's own"
+    group.add_argument("--threshold", type=probability, metavar="X", help=what)
+    if command == "evaluate":
+        what = "draw how often labels of a given probability are on, before and after calibration"
+        group.add_argument("--reliability", type=picture, metavar="FILE", help=what)
 
 
 def _csv(model: Any, data: MultiLabelData, proba: bool) -> str:

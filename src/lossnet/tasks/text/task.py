@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lossnet.errors import SettingError
 from lossnet.plain_text import counted
-from lossnet.tasks.multilabel.task import MultiLabelTask
-from lossnet.tasks.options import probability
+from lossnet.tasks.multilabel.task import MultiLabelTask, add_threshold
 from lossnet.tasks.task import Known, Measured, Task, once
 
 if TYPE_CHECKING:
@@ -49,8 +48,7 @@ class TextTask(MultiLabelTask):
         what = f"what stands between labels in one cell (default: {trained or 'a comma'})"
         add("--label-delimiter", metavar="TEXT", help=what)
         if command in ("evaluate", "predict"):
-            what = "in place of the model's own"
-            add("--threshold", type=probability, metavar="X", help=what)
+            add_threshold(group, command)
 
     # Data ------------------------------------------------------------------------------------
 
