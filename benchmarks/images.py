@@ -114,6 +114,7 @@ def model_of(name: str, row: str, seed: int) -> tuple[ImageSegmenter, dict[str, 
         classes=DATA[name][1],
         random_state=seed,
         average=1,  # while training; 6 in measured
+        decode="argmax",
         **{"task_net": "fcn", **settings},
     )
     return model, {**settings, "method_params": model.resolved_method_params()}

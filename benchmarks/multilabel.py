@@ -171,7 +171,8 @@ def run(
     assert splits.validation is not None
     assert splits.test is not None
     began = time.perf_counter()
-    model = MultiLabelClassifier(VARIANTS.get(method, (method,))[0], random_state=seed, **settings)
+    name = VARIANTS.get(method, (method,))[0]
+    model = MultiLabelClassifier(name, random_state=seed, decode="threshold", **settings)
     model.fit(
         splits.train.X, splits.train.Y, validation_data=(splits.validation.X, splits.validation.Y)
     )

@@ -142,7 +142,9 @@ def tagger(name: str, method: str, params: dict[str, Any], seed: int, **own: Any
     settings = {"metric": TASKS[name].metric, "vectors": VECTORS, **TASKS[name].settings, **own}
     if settings.get("encoder"):
         settings["encoder"] = encoder()
-    return SequenceTagger(method, method_params=params or None, random_state=seed, **settings)
+    # The rows compare training, not decisions.
+    settings |= {"method_params": params or None, "decode": "argmax"}
+    return SequenceTagger(method, random_state=seed, **settings)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -140,7 +140,8 @@ def probabilities(name: str, row: str, seed: int) -> tuple[np.ndarray, np.ndarra
         return logistic_regression(data)
     found, facts = [], {"epochs": 0}
     for member in range(3 if row.endswith("x3") else 1):
-        model = TextClassifier(method, random_state=seed + 100 * member, **settings_of(name, row))
+        own = {"random_state": seed + 100 * member, "decode": "threshold"}
+        model = TextClassifier(method, **own, **settings_of(name, row))
         model.fit(data.train, validation_data=data.validation)
         found.append([model.predict_proba(part) for part in (data.validation, data.test)])
         facts["epochs"] += len(model.history_)
