@@ -20,13 +20,6 @@ REFINEMENTS: dict[str, GBI] = {
     "random": GBI(20, 0.1, start=Random(3)),
 }
 
-#: Rules of decision besides the task's usual one, and what they need.
-RULES = {
-    "expected": "probabilities of a task-net and a metric of single examples",
-    "samples": "a loss-net that gives probabilities and a metric of single examples",
-    "mode": "a loss-net that gives probabilities",
-}
-
 #: Which feature network the loss-net has.
 ENERGY_FEATURES = ("own", "copy", "shared")
 
@@ -82,18 +75,6 @@ def check_features(choice: Any, method: Method, own_energy: bool) -> None:
     if own_energy and choice == "shared":
         rule = "is for the loss-nets that the estimator builds, and energy_net is a function"
         raise SettingError(f"{what} {rule}; use 'own', and give its energy reads='task'")
-
-
-def check_decode(decode: Any, usual: str, others: list[str], metric: str) -> None:
-    """Raise unless ``decode`` names a rule that the metric and the method allow."""
-    check_choice("decode", decode, ("auto", usual, *RULES))
-    if decode in ("auto", usual, *others):
-        return
-    remedy = f"use {', '.join(map(repr, ('auto', usual, *others)))}"
-    raise SettingError(
-        f"decode={decode!r} needs {RULES[decode]}, which this method with metric {metric!r} does "
-        f"not have; {remedy}"
-    )
 
 
 def check_given(method: Method, *, unlabelled: bool, reward: bool) -> None:
