@@ -122,7 +122,7 @@ def measured(
     assert splits.validation is not None
     assert splits.test is not None
     model.set_params(metric=metric, decode="auto")
-    model.tune_threshold(splits.validation).tune_decision(splits.validation)
+    model.tune_threshold(splits.validation)
     value = get_metric(metric)
     found = {name: value(splits.test.Y, model.predict(splits.test.X))}
     model.set_params(decode="threshold")

@@ -42,9 +42,9 @@ def main() -> None:
 
 def decided(model, parts, rule: str, metric: str) -> str:
     """The metric on test rows when a rule decides for it; a dash where it does not."""
-    model.set_params(metric=metric, decode=rule).tune_threshold(parts.validation)
+    model.set_params(metric=metric, decode=rule)
     try:
-        model.tune_decision(parts.validation)
+        model.tune_threshold(parts.validation)
     except SettingError:  # the rule does not serve the metric
         return "-"
     return f"{100 * get_metric(metric)(parts.test.Y, model.predict(parts.test.X)):.1f}"

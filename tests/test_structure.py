@@ -194,7 +194,9 @@ def test_words() -> None:
         "beyond the task-net. How labels depend on each other accounts for 0.50 of them, single "
         "labels for -0.12."
     )
-    assert str(gain(0.38, 0.31, 0.46, dependence=0.01)).startswith("Structure does not pay here:")
+    assert str(gain(0.38, 0.31, 0.46, dependence=0.01)).startswith(
+        "Dependence between labels does not pay here:"
+    )
     assert gain(0.03, 0.01, 0.05).words.startswith("Structure hardly pays: ")
     assert gain(0.1, -0.1, 0.3, 50.0).words.startswith("Not clear: ")
     assert "wide" not in gain(0.1, -0.1, 0.3, 50.0).words

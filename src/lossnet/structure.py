@@ -100,9 +100,10 @@ def in_words(nats: float, low: float, high: float, dependence: float | None = No
         parts += f"single labels for {_text(nats - dependence)}."
     if low > 0:
         pays = "pays" if nats >= _NEGLIGIBLE else "hardly pays"
+        what = "Structure"
         if dependence is not None and dependence < _NEGLIGIBLE:
-            pays = "does not pay here"
-        found = f"Structure {pays}: the loss-net knows {_text(nats)} nats a row ({between}) beyond "
+            what, pays = "Dependence between labels", "does not pay here"
+        found = f"{what} {pays}: the loss-net knows {_text(nats)} nats a row ({between}) beyond "
         return f"{found}the task-net.{parts}"
     if high >= _NEGLIGIBLE:
         found = "Not clear: the loss-net may know more or less than the task-net, "

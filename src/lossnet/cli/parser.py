@@ -61,7 +61,7 @@ def add_settings(parser: argparse.ArgumentParser, method_key: str) -> None:
 def add_decode(parser: argparse.ArgumentParser, default: str) -> None:
     """``--decode``."""
     what = "how outputs become predictions: argmax (threshold for labels), expected, samples, mode"
-    what = f"{what} or auto, as far as metric and method allow (default: {default})"
+    what = f"{what}, known or auto, as far as metric and method allow (default: {default})"
     parser.add_argument("--decode", metavar="RULE", help=what)
 
 

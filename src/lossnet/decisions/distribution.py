@@ -74,10 +74,10 @@ class Joint:
             found = found + self.offset * sparse.dot(y, torch.ones_like(logits))
         return found
 
-    def candidates(self, samples: int) -> Weighted:
+    def candidates(self, samples: int, *, enumerate_at_most: int = MOST_ENUMERATED) -> Weighted:
         """All outputs where they are few, else samples of q, weighted as p demands."""
         logits, space = self.context.logits(self.net), self.context.space
-        if self.context.batch.mask is None and _count(logits, space.coupled) <= MOST_ENUMERATED:
+        if self.context.batch.mask is None and _count(logits, space.coupled) <= enumerate_at_most:
             every = space.enumerate(tuple(logits.shape[1:])).to(logits.device)
             y = every.unsqueeze(1).expand(-1, len(logits), *logits.shape[1:])
             return Weighted(y, self_normalised(self.log_p(y))[0])

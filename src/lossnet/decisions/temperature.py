@@ -17,16 +17,19 @@ LEAST, MOST = 0.25, 20.0
 _EPS = 1e-12
 
 
-def temper(p: Tensor, temperature: float, *, space: Space | None = None) -> Tensor:
+def temper(
+    p: Tensor, temperature: float, *, space: Space | None = None, offset: float = 0.0
+) -> Tensor:
     """Probabilities with their logits divided by a temperature, in float64.
 
-    sigmoid(logit(p) / T) or, for classes on the last axis, softmax(log(p) / T), with p kept 1e-12
-    away from 0 and 1. A temperature above 1 makes them less sure.
+    sigmoid((logit(p) + offset) / T) or, for classes on the last axis, softmax(log(p) / T), with p
+    kept 1e-12 away from 0 and 1. A temperature above 1 makes them less sure.
 
     Args:
         p: probabilities ``(..., *S)``.
         temperature: above 0.
         space: what an output is; None stands for :class:`~lossnet.Binary`.
+        offset: added to the logits of labels first.
 
     >>> temper(torch.tensor([0.1, 0.5, 1.0]), 2.0)
     tensor([0.2500, 0.5000, 1.0000], dtype=torch.float64)
@@ -36,7 +39,7 @@ def temper(p: Tensor, temperature: float, *, space: Space | None = None) -> Tens
     p = p.double()
     if space is not None and space.coupled:
         return torch.softmax(p.clamp_min(_EPS).log() / temperature, -1)
-    return torch.sigmoid(torch.logit(p, eps=_EPS) / temperature)
+    return torch.sigmoid((torch.logit(p, eps=_EPS) + offset) / temperature)
 
 
 def fit_temperature(

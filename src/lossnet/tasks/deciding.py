@@ -109,7 +109,11 @@ class DecidingEstimator(TaskEstimator):
         self._check_decode(self.method_)
         if self.refine is not None or self.decode == self.usual_rule:
             return Decision(self.usual_rule)
-        if self.decode in ("auto", self.decision_.rule):
+        if self.decode == "auto":
+            # One that was chosen for another metric, or before a threshold was given, is of no use.
+            suits = self.usual_rule, *self._rules_for(self.method_, named=False)
+            return self.decision_ if self.decision_.rule in suits else Decision(self.usual_rule)
+        if self.decode == self.decision_.rule:
             return self.decision_
         return self._trials_of(self.decode)[-1]
 

@@ -67,7 +67,9 @@ class Decision:
         why = [f"{rule} {100 * value:.1f}" for rule, value in self.tried.items()]
         if len(why) < 2 or self.error is None:
             return f"{self.rule}{settings.get(self.rule, '')}"
-        why[-1] += f" (standard error of the difference {100 * self.error:.1f})"
+        usual, *others = self.tried
+        best = max(others, key=lambda rule: self.tried[rule])
+        why.append(f"standard error of {best} against {usual} {100 * self.error:.1f}")
         if self.ess is not None and self.ess < FEW:
             why.append(f"only {self.ess:.1f} samples count on average")
         return f"{self.rule}{settings.get(self.rule, '')}: on validation data {', '.join(why)}"

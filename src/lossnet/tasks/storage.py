@@ -35,7 +35,8 @@ _HISTORY = [{"phase": str, "epoch": int, "seconds": float}]
 def save(model: StructuredEstimator, path: str | Path, *, keep_energy: bool) -> Path:
     """Write a fitted estimator's folder."""
     used = model._proposal().nets | model.method_.predict.nets
-    used |= {"energy"} if model.decision_.weight else set()
+    weighed = model.decision_.weight or model._decision().weight
+    used |= {"energy"} if weighed else set()
     used |= {str(getattr(model.nets_[name], "reads", None)) for name in used}
     kept = [name for name in sorted(model.nets_) if keep_energy or name in used]
     _check_unchanged(model, kept)

@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from lossnet import ImageSegmenter
-from lossnet.decisions import best_jaccard
+from lossnet.decisions import best_jaccard, temper
 from lossnet.errors import SettingError
 from lossnet.tasks.decision import Decision
 from lossnet.tasks.image import ImageData, global_iou, mean_iou
-from lossnet.tasks.image.deciding import best_ratio, tempered
+from lossnet.tasks.image.deciding import best_ratio
 
 
 def noisy(count, classes=2, seed=0):
@@ -68,7 +68,8 @@ def test_the_decision_predicts_scores_and_is_stored(metric, score, tmp_path):
     model = fitted(metric=metric, decode="expected")
     assert model.decision_.rule == "expected"
     masks = model.predict(TEST.images)
-    p = tempered(model.predict_proba(TEST.images), model.decision_)
+    given, decision = torch.as_tensor(model.predict_proba(TEST.images)), model.decision_
+    p = temper(given, decision.temperature, offset=decision.offset).numpy()
     assert np.array_equal(masks, best_ratio(p) if metric == "mean-iou" else p >= 0.5)
     assert model.score(TEST) == pytest.approx(score(TEST.masks, masks))
     again = ImageSegmenter.load(model.save(tmp_path / "model", keep_energy=False))

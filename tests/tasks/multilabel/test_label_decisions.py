@@ -151,6 +151,79 @@ def test_known_sets_are_those_of_training_rows_and_the_most_probable_is_taken(me
         assert reached == pytest.approx(log_q.max(1), abs=1e-4)
 
 
+WIDE = ising(coupling=2.0, labels=12, features=4, n_train=300, n_validation=100, n_test=40, seed=3)
+
+
+def test_samples_for_exact_match_take_the_most_probable_one():
+    model = MultiLabelClassifier("seal-nce", metric="subset-accuracy", decode="samples", **QUICK)
+    model.fit(WIDE.train, validation_data=WIDE.validation)
+    sampled = model.predict(WIDE.test.X)
+    model.set_params(decode="threshold")
+    cut = model.predict(WIDE.test.X)
+    weight = model.decision_.weight
+
+    def log_p(Y):
+        p = np.clip(model.predict_proba(WIDE.test.X).astype(np.float64), 1e-12, 1 - 1e-7)
+        log_q = (np.where(Y, np.log(p), np.log1p(-p))).sum(1)
+        return -weight * model.energy(WIDE.test.X, Y) + (1 - weight) * log_q
+
+    assert (log_p(sampled) >= log_p(cut) - 1e-4).all()
+
+
+def test_ten_labels_are_decided_for_jaccard_in_one_table():
+    parts = ising(coupling=2.0, labels=10, features=4, n_train=200, n_validation=60, n_test=30)
+    model = MultiLabelClassifier("seal-nce", metric="jaccard", decode="samples", **QUICK)
+    model.fit(parts.train, validation_data=parts.validation)  # minutes if rows are taken one by one
+    assert model.predict(parts.test.X).shape == (30, 10)
+
+
+def test_many_labels_are_searched_where_the_net_is_unsure():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 5)), rng.random((60, 80)) < 0.05
+    model = MultiLabelClassifier("seal-nce", metric="subset-accuracy", decode="mode", **QUICK)
+    model.fit(X, Y.astype(int), validation_data=(X, Y.astype(int)))
+    assert model.predict(X).shape == (60, 80)
+
+
+def test_a_decision_does_not_outlive_its_metric_or_a_given_threshold():
+    model = fitted(metric="subset-accuracy", decode="mode")
+    cut = (model.predict_proba(TEST) >= model.threshold_).astype(np.uint8)
+    model.set_params(metric="micro-f1", decode="auto")
+    assert np.array_equal(model.predict(TEST), cut)
+    model.set_params(metric="subset-accuracy", threshold=0.9).tune_threshold(DATA.validation)
+    assert np.array_equal(model.predict(TEST), model.predict_proba(TEST) >= 0.9)
+
+
+def test_without_validation_data_nothing_is_shifted():
+    model = MultiLabelClassifier("seal-nce", validation_fraction=0.0, decode="expected", **QUICK)
+    decision = model.fit(DATA.train).decision_
+    assert (decision.temperature, decision.offset) == (1.0, 0.0)
+    model.set_params(metric="subset-accuracy", decode="mode")
+    assert (model._decision().weight, model._decision().offset) == (1.0, 0.0)
+
+
+def test_a_metric_of_your_own_is_no_library_metric_whatever_its_name():
+    def jaccard(Y, P):
+        return float((Y & P).sum() / max((Y | P).sum(), 1))
+
+    assert fitted(metric=jaccard, max_epochs=1).decision_.rule == "threshold"
+    with pytest.raises(SettingError, match="needs"):
+        fitted(metric="micro-f1", decode="samples")
+
+
+def test_the_net_runs_once_while_rules_are_tried(monkeypatch):
+    runs, own = [], MultiLabelClassifier._outputs
+
+    def counted(self, *given, **options):
+        runs.append(options)
+        return own(self, *given, **options)
+
+    model = fitted("cross-entropy", metric="example-f1")
+    monkeypatch.setattr(MultiLabelClassifier, "_outputs", counted)
+    model.tune_decision(DATA.validation)
+    assert len(runs) == 1
+
+
 def test_every_metric_of_labels_has_a_decision():
     for name, metric in METRICS.items():
         if metric.needs == "labels":

@@ -19,7 +19,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 
+from lossnet.decisions import temper
 from lossnet.method import Method
 from lossnet.tasks.decision import Decision
 from lossnet.tasks.estimator import StructuredEstimator
@@ -61,7 +63,8 @@ class PixelDecisions(StructuredEstimator):
 
     def _decide(self, decision: Decision, data: Any) -> np.ndarray:
         p = self._once("outputs", lambda: self._outputs(self._proposal(), data))
-        p = tempered(p, decision)
+        raw = torch.as_tensor(p)
+        p = temper(raw, decision.temperature, offset=decision.offset).numpy()
         taken = p >= 0.5 if self.metric == "global-iou" else best_ratio(p)
         found: np.ndarray = taken.astype(np.int64)
         return found
@@ -75,14 +78,6 @@ class PixelDecisions(StructuredEstimator):
         if self.metric == "global-iou":
             return float(means[0] / means[1]) if means[1] else 1.0
         return float(means[0])
-
-
-def tempered(p: np.ndarray, decision: Decision) -> np.ndarray:
-    """Probabilities with the offset added to their logits and these divided by the temperature."""
-    p = np.clip(np.asarray(p, dtype=np.float64), 1e-9, 1 - 1e-9)
-    logits = (np.log(p) - np.log1p(-p) + decision.offset) / decision.temperature
-    found: np.ndarray = 1.0 / (1.0 + np.exp(-logits))
-    return found
 
 
 def best_ratio(p: np.ndarray) -> np.ndarray:

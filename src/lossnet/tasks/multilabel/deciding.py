@@ -50,13 +50,12 @@ class LabelDecisions(StructuredEstimator):
 
     def _trials_of(self, rule: str) -> list[Decision]:
         joint = "energy" in self.method_.nets and self.method_.meaning.joint is not None
-        cut = self._raw(self.threshold_)
-        return decisions.trials(rule, cut, int(self.decode_samples), joint=joint)
+        return decisions.trials(rule, int(self.decode_samples), joint=joint)
 
     def _decide(self, decision: Decision, data: Any) -> np.ndarray:
         metric = get_metric(self.metric)
         if decision.rule == "expected":
-            proba = self._outputs(self._proposal(), data)
+            proba = self._once("outputs", lambda: self._outputs(self._proposal(), data))
             found = decisions.expected(metric, proba, decision, self.constraints_)
             return found.astype(np.uint8)
         sets = self.label_sets_[self.constraints_.allows(self.label_sets_)]
@@ -76,7 +75,7 @@ class LabelDecisions(StructuredEstimator):
         return found if np.isfinite(found) else None
 
     def _usual_by_folds(self, data: Any, folds: np.ndarray) -> np.ndarray:
-        outputs = self._outputs(self._proposal(), data)
+        outputs = self._once("outputs", lambda: self._outputs(self._proposal(), data))
         proba = with_unseen(self._calibrated(outputs), data.n_labels)
         metric, found = get_metric(self.metric), np.zeros(outputs.shape, dtype=np.uint8)
         for fold in np.unique(folds):
@@ -118,14 +117,16 @@ class LabelDecisions(StructuredEstimator):
         return torch.as_tensor(outputs), torch.as_tensor(data.Y[:, : self.n_labels_])
 
     def tune_threshold(self, X: Any, Y: Any = None) -> Self:
-        """Tune ``threshold_`` again on other data, for example after setting ``refine``.
+        """Tune ``threshold_``, and ``decision_``, again on other data.
 
-        ``threshold`` and ``metric`` determine how; the nets do not change.
+        For example after setting ``refine`` or another ``metric``. ``threshold``, ``decode`` and
+        ``metric`` determine how; the nets do not change.
         """
         thresholds.check_threshold(self.threshold)
         data = self._scored((X, Y))
         thresholds.check_metric(get_metric(self.metric), data.Y)
         self._choose_threshold(data)
+        self._choose_decision(data)
         return self
 
 

@@ -10,7 +10,6 @@ import itertools
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -32,17 +31,25 @@ from lossnet.decisions import (
     of_rows,
     temper,
 )
+from lossnet.decisions.distribution import MOST_ENUMERATED
 from lossnet.decisions.risk import Utility
 from lossnet.spaces import sparse
 from lossnet.tasks.decision import Decision
 from lossnet.tasks.multilabel import valid_decisions as valid
-from lossnet.tasks.multilabel.metrics import Metric
+from lossnet.tasks.multilabel.metrics import METRICS, Metric
 
-TEMPERATURES = (0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0, 3.0)
+#: Settings to try; the last of each serves where there is no validation data.
+TEMPERATURES = (0.5, 0.65, 0.8, 1.25, 1.6, 2.0, 3.0, 1.0)
 OFFSETS = (-0.5, 0.5, 0.0)
 WEIGHTS = (0.5, 0.75, 1.0)
 #: Most label sets of the training rows that are kept.
 MOST_SETS = 512
+#: Probabilities that are decided on at a time.
+_ENTRIES = 2**20
+#: Label sets that are enumerated for a user's function, which is called for every pair of them.
+_FEW_SETS = 64
+#: Labels of a row that the search for the mode may change: the least certain ones.
+_CHANGES = 64
 #: Metrics that are a mean over rows, F-beta of any beta aside.
 BY_ROW = ("subset-accuracy", "hamming", "jaccard")
 _F = re.compile(r"example-f(\d+(?:\.\d+)?)")
@@ -50,28 +57,30 @@ _F = re.compile(r"example-f(\d+(?:\.\d+)?)")
 
 def beta_of(metric: Metric) -> float | None:
     """The beta of an example-based F measure, or None."""
-    found = _F.fullmatch(metric.name)
+    found = _F.fullmatch(metric.name) if _is(metric, metric.name) else None
     return float(found[1]) if found else None
+
+
+def _is(metric: Metric, *names: str) -> bool:
+    """Whether it is one of the library's metrics, not a user's own of that name."""
+    return metric.name in names and metric == METRICS.get(metric.name)
 
 
 def by_row(metric: Metric) -> bool:
     """Whether the metric is a mean over rows, so that a row has a best prediction."""
-    return metric.name in BY_ROW or beta_of(metric) is not None
+    return _is(metric, *BY_ROW) or beta_of(metric) is not None
 
 
-def trials(rule: str, threshold: Any, samples: int, *, joint: bool) -> list[Decision]:
+def trials(rule: str, samples: int, *, joint: bool) -> list[Decision]:
     """What to try of a rule on validation data; ``joint``: whether the loss-net gives one."""
     if rule == "expected":
         pairs = itertools.product(OFFSETS, TEMPERATURES)
         return [Decision(rule, temperature=t, offset=offset) for offset, t in pairs]
     if rule == "samples":
         return [Decision(rule, samples=samples, weight=weight) for weight in WEIGHTS]
-    offsets = {0.0}
-    if np.ndim(threshold) == 0 and 0 < float(threshold) < 1:
-        offsets.add(-float(np.log(threshold) - np.log1p(-threshold)))
-    weights = (WEIGHTS if joint else ()) if rule == "mode" else (0.0, *(WEIGHTS if joint else ()))
-    drawn = samples if rule == "mode" else 0
-    pairs = itertools.product(weights, sorted(offsets))
+    weights = WEIGHTS if joint else ()
+    weights, drawn = (weights, samples) if rule == "mode" else ((0.0, *weights), 0)
+    pairs = itertools.product(weights, OFFSETS)
     return [Decision(rule, samples=drawn, weight=w, offset=offset) for w, offset in pairs]
 
 
@@ -81,14 +90,17 @@ def rules(metric: Metric, meaning: Meaning | None, *, named: bool) -> list[str]:
     ``meaning`` is the loss-net's, None without one.
     """
     joint = meaning is not None and meaning.joint is not None
-    if metric.needs != "labels" or not (named or by_row(metric)):
+    if metric.needs != "labels" or _is(metric, "micro-f1", "macro-f1"):
         return []
-    found = ["expected"] if metric.name == "jaccard" or beta_of(metric) is not None else []
-    if metric.name == "subset-accuracy":
+    if not (named or by_row(metric)):
+        return []
+    exact = _is(metric, "subset-accuracy")
+    found = ["expected"] if _is(metric, "jaccard") or beta_of(metric) is not None else []
+    if exact:
         found.append("known")
-    if joint and (named or metric.name != "subset-accuracy"):
+    if joint and (named or not exact):
         found.append("samples")
-    if joint and (named or metric.name == "subset-accuracy"):
+    if joint and (named or exact):
         found.append("mode")
     return found
 
@@ -97,13 +109,14 @@ def expected(
     metric: Metric, proba: np.ndarray, decision: Decision, bound: Bound | None = None
 ) -> np.ndarray:
     """The (valid) sets of highest expected metric for independent labels, ``(n, L)`` bool."""
-    p = torch.as_tensor(proba, dtype=torch.float64)
-    p = temper(torch.sigmoid(torch.logit(p, 1e-9) + decision.offset), decision.temperature)
-    beta = beta_of(metric)
-    best = best_jaccard(p) if beta is None else best_f(p, beta)
-    if bound:
-        best = valid.repaired(bound, best, p, valid.by_probabilities(p, beta))
-    return best.numpy()
+    beta, found = beta_of(metric), []
+    for some in torch.as_tensor(proba).split(max(1, _ENTRIES // proba.shape[1])):
+        p = temper(some, decision.temperature, offset=decision.offset)
+        best = best_jaccard(p) if beta is None else best_f(p, beta)
+        if bound:
+            best = valid.repaired(bound, best, p, valid.by_probabilities(p, beta))
+        found.append(best)
+    return torch.cat(found).numpy()
 
 
 def common_sets(Y: np.ndarray) -> np.ndarray:
@@ -133,21 +146,21 @@ def decider(
             return most_probable(sets, joint.log_p(sets))
         if decision.rule == "known" and bound is not None:  # no training row is valid
             return valid.nearest(bound, context.logits("task") + decision.offset)
-        drawn = joint.candidates(decision.samples)
-        probable = decision.rule == "mode" or metric.name == "subset-accuracy"
-        if drawn.ess is None and bound:
+        probable = decision.rule == "mode" or _is(metric, "subset-accuracy")
+        most = MOST_ENUMERATED if probable or by_row(metric) else _FEW_SETS
+        drawn = joint.candidates(decision.samples, enumerate_at_most=most)
+        whole = probable or not (beta_of(metric) or _is(metric, "hamming"))
+        if drawn.ess is None and (bound or whole):
             return valid.best_of_all(bound, drawn, None if probable else _utility(metric))
-        if drawn.ess is None and probable:
-            return most_probable(drawn.y, drawn.w)  # of all label sets
         if probable and bound:
             return valid.valid_mode(bound, joint, drawn, sets, context.space)
-        if decision.rule == "mode":
-            y = _best_of([joint.rounded().unsqueeze(0), drawn.y, sets], joint)
-            return local_search(joint.log_p, y, space=context.space)
+        if probable:
+            groups = [joint.rounded().unsqueeze(0), drawn.y, sets]
+            return _search(joint, _best_of(groups, joint))
         if not bound:
             return _of_samples(metric, drawn)
         p = marginals(drawn.y, drawn.w)
-        if metric.name == "hamming":
+        if _is(metric, "hamming"):
             return valid.nearest(bound, p - 0.5)
         choice = valid.by_samples(drawn, _utility(metric))
         return valid.repaired(bound, _of_samples(metric, drawn), p, choice)
@@ -160,9 +173,7 @@ def _of_samples(metric: Metric, drawn: Weighted) -> Tensor:
     beta = beta_of(metric)
     if beta is not None:
         return best_f_of_samples(drawn.y, drawn.w, beta)
-    if metric.name == "subset-accuracy":
-        return most_probable(drawn.y, drawn.w)
-    if metric.name == "hamming":
+    if _is(metric, "hamming"):
         return marginals(drawn.y, drawn.w) >= 0.5
     chosen = minimum_risk(drawn.y, drawn.y, drawn.w, _utility(metric))
     y = sparse.dense(drawn.y, torch.bool)
@@ -175,7 +186,7 @@ def _utility(metric: Metric) -> Utility:
     if beta is not None:
         return partial(_f, beta**2)
     function = lambda truth, one: metric(truth[None], one[None])  # noqa: E731
-    return _jaccard if metric.name == "jaccard" else of_rows(function)
+    return _jaccard if _is(metric, "jaccard") else of_rows(function)
 
 
 def _f(b2: float, truth: Tensor, predicted: Tensor) -> Tensor:
@@ -195,6 +206,21 @@ def _best_of(groups: list[Tensor], joint: Joint) -> Tensor:
     """The most probable of several groups of candidates, ``(B, L)`` bool."""
     best = [most_probable(y, joint.log_p(y)).bool() for y in groups if len(y)]
     return most_probable(torch.stack(best), joint.log_p(torch.stack(best)))
+
+
+def _search(joint: Joint, y: Tensor) -> Tensor:
+    """Hill climbing on the joint from label sets ``(B, L)``, on the labels worth changing."""
+    logits = joint.context.logits(joint.net) + joint.offset
+    if y.shape[1] <= _CHANGES:
+        return local_search(joint.log_p, y, space=joint.context.space)
+    labels = logits.abs().masked_fill(y, -1.0).topk(_CHANGES, largest=False).indices
+
+    def log_p(some: Tensor) -> Tensor:
+        places = labels.expand(len(some), -1, -1)
+        return joint.log_p(y.expand(len(some), -1, -1).scatter(-1, places, some))
+
+    found = local_search(log_p, y.gather(1, labels), space=joint.context.space)
+    return y.scatter(1, labels, found)
 
 
 def _jaccard(truth: Tensor, predicted: Tensor) -> Tensor:

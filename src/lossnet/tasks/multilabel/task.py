@@ -135,7 +135,8 @@ class MultiLabelTask(Task):
         """The threshold, or the thresholds, and the decision."""
         threshold = _threshold(model, args)
         plain = threshold.tolist() if hasattr(threshold, "tolist") else threshold
-        decided = {} if args and args.threshold else {"decision": model.decision_.to_json()}
+        given = args is not None and args.threshold is not None
+        decided = {} if given else {"decision": model._decision().to_json()}
         return {"threshold": plain, "temperature": model.temperature_, **decided}
 
     def model_text(self, model: Any, args: Namespace | None = None) -> str:
@@ -146,7 +147,7 @@ class MultiLabelTask(Task):
         if model.temperature_ is not None:
             text += f"; calibrated (temperature {model.temperature_:.3g})"
         decision = model._decision()
-        if (args and args.threshold) or not decision.tried:
+        if (args is not None and args.threshold is not None) or not decision.tried:
             return text
         return f"{text}; decides by {decision.words}"
 

@@ -38,13 +38,15 @@ def nearest(bound: Bound, scores: Tensor) -> Tensor:
     return torch.as_tensor(found, device=scores.device).bool()
 
 
-def best_of_all(bound: Bound, drawn: Weighted, utility: Utility | None) -> Tensor:
+def best_of_all(bound: Bound | None, drawn: Weighted, utility: Utility | None) -> Tensor:
     """The valid set of highest expected utility, or most probable without, of an enumerated space.
 
     The truth is valid: other sets do not count.
     """
-    kept = allowed(bound, drawn.y[:, 0])
-    sets, w = drawn.y[kept, 0].bool(), drawn.w[kept].double()
+    sets, w = drawn.y[:, 0].bool(), drawn.w.double()
+    if bound:
+        kept = allowed(bound, sets)
+        sets, w = sets[kept], w[kept]
     if utility is None:
         return sets[w.argmax(0)]
     pair = (len(sets), len(sets), 1, sets.shape[1])
