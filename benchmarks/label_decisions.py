@@ -173,7 +173,7 @@ def table(arguments: argparse.Namespace) -> None:
         print(f"| {name} | {len(columns[3])} | {' | '.join(cells)} | {counts} |")
         means.append([float(np.mean(c)) if c else float("nan") for c in columns])
     if means:
-        cells = [f"{mean:.1f}" for mean in np.mean(means, axis=0)]
+        cells = [f"{mean:.1f}" if mean == mean else "-" for mean in np.mean(means, axis=0)]
         print(f"| mean | | {' | '.join(cells)} | |")
 
 

@@ -38,8 +38,8 @@ class Decision:
         samples: number of samples (``"samples"`` and ``"mode"``).
         weight: what the loss-net counts against the task-net (``"samples"``, ``"mode"`` and
             ``"known"``).
-        offset: what every label that is on adds to the log joint (``"mode"``), or to its logit
-            (``"expected"``).
+        offset: what every label that is on adds to the log joint (``"mode"``, ``"known"``), or to
+            its logit (``"expected"``).
         tried: the metric on validation rows of the usual rule and of every other that was tried,
             the settings of each chosen on other rows.
         error: standard error of the difference between the best other rule and the usual one.

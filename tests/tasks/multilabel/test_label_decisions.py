@@ -118,6 +118,14 @@ def test_decode_can_be_set_after_fit():
     assert set(model.decision_.tried) == {"threshold", "known", "mode"}
 
 
+def test_without_its_loss_net_a_model_still_chooses_among_the_other_rules(tmp_path):
+    model = fitted(decode="threshold", metric="subset-accuracy")
+    folder = model.save(tmp_path / "m", keep_energy=False)
+    model = MultiLabelClassifier.load(folder, decode="auto").tune_decision(DATA.validation)
+    assert set(model.decision_.tried) == {"threshold", "known"}
+    assert model.set_params(decode="known").predict(TEST).shape == (len(TEST), 4)
+
+
 def test_a_rule_without_a_loss_net_is_refused(tmp_path):
     with pytest.raises(SettingError, match="'mode' needs a loss-net that gives probabilities"):
         fitted("cross-entropy", metric="subset-accuracy", decode="mode")

@@ -45,11 +45,12 @@ class LabelDecisions(StructuredEstimator):
             return []  # what a descent gives are no probabilities
         if not named and not isinstance(self.threshold, str):
             return []  # a threshold was asked for
-        meaning = method.meaning if "energy" in method.nets else None
+        kept = method.nets if named else getattr(self, "nets_", method.nets)
+        meaning = method.meaning if "energy" in kept else None
         return decisions.rules(get_metric(self.metric), meaning, named=named)
 
     def _trials_of(self, rule: str) -> list[Decision]:
-        joint = "energy" in self.method_.nets and self.method_.meaning.joint is not None
+        joint = "energy" in self.nets_ and self.method_.meaning.joint is not None
         return decisions.trials(rule, int(self.decode_samples), joint=joint)
 
     def _decide(self, decision: Decision, data: Any) -> np.ndarray:

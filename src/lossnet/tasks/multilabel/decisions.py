@@ -78,7 +78,7 @@ def trials(rule: str, samples: int, *, joint: bool) -> list[Decision]:
         return [Decision(rule, temperature=t, offset=offset) for offset, t in pairs]
     if rule == "samples":
         return [Decision(rule, samples=samples, weight=weight) for weight in WEIGHTS]
-    weights = WEIGHTS if joint else ()
+    weights = WEIGHTS if joint or rule == "mode" else ()
     weights, drawn = (weights, samples) if rule == "mode" else ((0.0, *weights), 0)
     pairs = itertools.product(weights, OFFSETS)
     return [Decision(rule, samples=drawn, weight=w, offset=offset) for w, offset in pairs]

@@ -147,7 +147,8 @@ class MultiLabelTask(Task):
         if model.temperature_ is not None:
             text += f"; calibrated (temperature {model.temperature_:.3g})"
         decision = model._decision()
-        if (args is not None and args.threshold is not None) or not decision.tried:
+        given = args is not None and args.threshold is not None
+        if given or (decision.rule == model.usual_rule and not decision.tried):
             return text
         return f"{text}; decides by {decision.words}"
 
