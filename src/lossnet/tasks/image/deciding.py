@@ -89,7 +89,7 @@ def best_ratio(p: np.ndarray) -> np.ndarray:
         p: probabilities of the foreground, ``(n, H, W)``.
 
     >>> best_ratio(np.array([[[0.9, 0.4, 0.1]]]))
-    array([[[ True, False, False]]])
+    array([[[ True,  True, False]]])
     """
     flat = p.reshape(len(p), -1)
     order = np.argsort(-flat, axis=1, kind="stable")
