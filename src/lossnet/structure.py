@@ -24,7 +24,7 @@ from lossnet.decisions import self_normalised
 from lossnet.energies import ChainEnergy, LabelEnergy
 from lossnet.errors import DataError
 from lossnet.proposals import Samples
-from lossnet.spaces import Binary, Categorical
+from lossnet.spaces import Binary, Categorical, log_count
 
 #: Spaces of at most so many outputs are enumerated.
 ENUMERATED = 2**14
@@ -217,8 +217,7 @@ def _exact(context: Context, meaning: Meaning) -> tuple[Tensor, Tensor] | None:
         if meaning.joint == "ratio":
             unary = unary - context.logits().log_softmax(-1)
         return energy.log_partition(unary, mask).double(), energy.marginals(unary, mask).double()
-    bits = shape.numel() if not space.coupled else shape[:-1].numel() * math.log2(shape[-1])
-    if bits > math.log2(ENUMERATED) + 1e-9:
+    if log_count(space, shape) > math.log(ENUMERATED) + 1e-9:
         return None
     return _enumerated(context, meaning, space.enumerate(tuple(shape)).to(context.target.device))
 

@@ -19,20 +19,17 @@ from lossnet.spaces import Binary, Categorical
 
 
 def pairwise(labels: int, rows: int, strength: float, seed: int):
-    """A random pairwise model of each row, as a log joint, and its log joint of some rows."""
+    """A random pairwise model of each row as a log joint, and its fields ``(rows, labels)``."""
     draw = torch.Generator().manual_seed(seed)
     theta = torch.randn(rows, labels, generator=draw, dtype=torch.float64)
     couple = strength * torch.randn(rows, labels, labels, generator=draw, dtype=torch.float64)
 
-    def on_rows(rows: Tensor):
-        def log_joint(y: Tensor) -> Tensor:
-            y = y.double()
-            pairs = torch.einsum("kbi,bij,kbj->kb", y, couple[rows].triu(1), y)
-            return (y * theta[rows]).sum(-1) + pairs
+    def log_joint(y: Tensor) -> Tensor:
+        y = y.double()
+        pairs = torch.einsum("kbi,bij,kbj->kb", y, couple.triu(1), y)
+        return (y * theta).sum(-1) + pairs
 
-        return log_joint
-
-    return on_rows(torch.arange(rows)), on_rows
+    return log_joint, theta
 
 
 def gap(log_joint, shape, y: Tensor, space=None) -> Tensor:
@@ -49,11 +46,10 @@ def test_independent_labels_reach_the_optimum() -> None:
     assert torch.equal(found, logits > 0)
 
 
-@pytest.mark.parametrize("rows_alone", [False, True])
-def test_result_is_optimal_under_single_flips_and_never_worse(rows_alone) -> None:
-    log_joint, on_rows = pairwise(7, 40, 1.5, seed=1)
+def test_result_is_optimal_under_single_flips_and_never_worse() -> None:
+    log_joint, _ = pairwise(7, 40, 1.5, seed=1)
     start = torch.rand(40, 7, generator=torch.Generator().manual_seed(2)) < 0.5
-    found = local_search(log_joint, start, on_rows=on_rows if rows_alone else None)
+    found = local_search(log_joint, start)
     assert (log_joint(found[None]) >= log_joint(start[None])).all()
     flips = found ^ torch.eye(7).bool().unsqueeze(1)
     assert (log_joint(flips) <= log_joint(found[None]) + 1e-9).all()
@@ -63,24 +59,45 @@ def test_result_is_optimal_under_single_flips_and_never_worse(rows_alone) -> Non
     assert lost.mean() < gap(log_joint, (40, 7), start).mean() / 10
 
 
-def test_rows_alone_gives_the_same_outputs() -> None:
-    log_joint, on_rows = pairwise(8, 30, 1.0, seed=5)
+def test_a_row_does_not_depend_on_the_others() -> None:
+    log_joint, _ = pairwise(8, 30, 1.0, seed=5)
     start = torch.zeros(30, 8).bool()
-    found = local_search(log_joint, start, on_rows=on_rows)
-    assert torch.equal(found, local_search(log_joint, start))
+    together = local_search(log_joint, start)
+    for row in range(0, 30, 7):
+
+        def alone(y: Tensor, row: int = row) -> Tensor:
+            return log_joint(y.expand(-1, 30, -1))[:, row : row + 1]
+
+        assert torch.equal(local_search(alone, start[row : row + 1])[0], together[row])
 
 
-def test_finished_rows_are_not_scored_again() -> None:
-    log_joint, on_rows = pairwise(8, 30, 1.0, seed=5)
-    seen: list[int] = []
+def test_only_the_likeliest_changes_are_scored() -> None:
+    log_joint, theta = pairwise(12, 20, 0.2, seed=4)
+    scored: list[int] = []
 
-    def counted(rows: Tensor):
-        seen.append(len(rows))
-        return on_rows(rows)
+    def counted(y: Tensor) -> Tensor:
+        scored.append(len(y))
+        return log_joint(y)
 
-    local_search(log_joint, torch.zeros(30, 8).bool(), on_rows=counted)
-    assert seen[0] == 30
-    assert seen[-1] < 30
+    start = theta > 0
+    found = local_search(counted, start, logits=theta, changes=4)
+    assert max(scored) <= max(4, 28)  # four changes, or pairs of at most eight
+    assert (log_joint(found[None]) >= log_joint(start[None])).all()
+    least = torch.where(found, -theta, theta).topk(4).indices
+    flips = found ^ torch.nn.functional.one_hot(least, 12).bool().transpose(0, 1)
+    assert (log_joint(flips) <= log_joint(found[None]) + 1e-9).all()
+    assert torch.equal(local_search(log_joint, start, logits=theta), local_search(log_joint, start))
+
+
+def test_classes_without_a_position_stay_as_they_are() -> None:
+    logits = torch.randn(6, 5, 3, generator=torch.Generator().manual_seed(0))
+    mask = torch.arange(5) < torch.tensor([[1], [2], [3], [4], [5], [5]])
+    space, best = Categorical(), Categorical().decode(logits) & mask.unsqueeze(-1)
+    start = Categorical().decode(-logits) & mask.unsqueeze(-1)
+    masked = logits.masked_fill(~mask.unsqueeze(-1), -torch.inf)
+    log_q = lambda y: space.log_prob(logits, y, mask)  # noqa: E731
+    found = local_search(log_q, start, space, logits=masked, changes=6)
+    assert torch.equal(found, best)
 
 
 def test_a_label_replaces_another() -> None:
@@ -97,13 +114,6 @@ def test_leaves_outputs_of_probability_zero() -> None:
         return torch.where(y.sum(-1) >= 1, 0.0, -torch.inf)
 
     assert local_search(log_joint, torch.zeros(1, 3).bool()).sum() == 1
-
-
-def test_steps_limit_the_changes() -> None:
-    start = torch.zeros(1, 6).bool()
-    found = local_search(lambda y: y.sum(-1).double(), start, steps=2)
-    assert found.sum() == 2
-    assert not start.any()
 
 
 def test_parts_of_bounded_memory_change_nothing(monkeypatch) -> None:

@@ -121,20 +121,6 @@ class Bound(Constraint):
                 best[row] = self._search(scores[row], best[row])
         return best.astype(np.uint8)
 
-    def valid_candidates(self, p: Any, thresholds: Any = None) -> Array:
-        """Valid label sets from large to small, uint8 ``(K, n, L)``: one for each threshold.
-
-        From these a decision for a metric that is no sum over labels can choose.
-
-        Args:
-            p: probabilities ``(n, L)``.
-            thresholds: (K,) or (K, L); 0.05, 0.1, ... 0.95 where None.
-        """
-        cuts = np.arange(1, 20) / 20 if thresholds is None else np.asarray(thresholds)
-        p = np.asarray(p, dtype=np.float64)
-        found = [self.nearest(p - cut) for cut in cuts]
-        return np.stack(found) if found else np.zeros((0, *p.shape), dtype=np.uint8)
-
     def _scores(self, scores: Any) -> Array:
         scores = np.asarray(scores, dtype=np.float64)
         if scores.ndim != 2 or scores.shape[1] != len(self.names):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -9,9 +10,10 @@ from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.contrasts.meaning import Meaning
+from lossnet.decisions.search import enumerated
 from lossnet.decisions.weights import self_normalised
 from lossnet.proposals.samples import Samples
-from lossnet.spaces import sparse
+from lossnet.spaces import log_count, sparse
 
 #: Outputs are enumerated where there are at most so many.
 MOST_ENUMERATED = 1024
@@ -77,10 +79,10 @@ class Joint:
     def candidates(self, samples: int, *, enumerate_at_most: int = MOST_ENUMERATED) -> Weighted:
         """All outputs where they are few, else samples of q, weighted as p demands."""
         logits, space = self.context.logits(self.net), self.context.space
-        if self.context.batch.mask is None and _count(logits, space.coupled) <= enumerate_at_most:
-            every = space.enumerate(tuple(logits.shape[1:])).to(logits.device)
-            y = every.unsqueeze(1).expand(-1, len(logits), *logits.shape[1:])
-            return Weighted(y, self_normalised(self.log_p(y))[0])
+        few = log_count(space, logits.shape[1:]) <= math.log(enumerate_at_most) + 1e-9
+        if self.context.batch.mask is None and few:
+            y, log_p = enumerated(space, logits.shape, self.log_p, device=logits.device)
+            return Weighted(y, log_p.exp())
         y = Samples(samples, self.net)(self.context).y
         w, ess = self_normalised(self.log_p(y) - self.log_q(y))
         return Weighted(y, w, ess)
@@ -89,10 +91,3 @@ class Joint:
         """The most probable output of the task-net alone, ``(B, *S)``."""
         logits, space = self.context.logits(self.net), self.context.space
         return space.decode(space.relax(logits + self.offset))
-
-
-def _count(logits: Tensor, coupled: bool) -> int:
-    """How many outputs there are, or a number above the limit."""
-    positions = logits[0].numel() // (logits.shape[-1] if coupled else 1)
-    classes = logits.shape[-1] if coupled else 2
-    return int(classes ** min(positions, 64))

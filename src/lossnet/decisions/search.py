@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from lossnet.errors import DataError
-from lossnet.spaces import Binary, Space
+from lossnet.spaces import Binary, Space, log_count
 
 #: log p(y|x) of candidates ``(K, B, *S)`` up to a constant of each row, ``(K, B)``.
 LogJoint = Callable[[Tensor], Tensor]
@@ -22,25 +22,25 @@ _PROMISING = 10
 def local_search(
     log_joint: LogJoint,
     y: Tensor,
-    steps: int = 100,
     space: Space | None = None,
     *,
-    on_rows: Callable[[Tensor], LogJoint] | None = None,
+    logits: Tensor | None = None,
+    changes: int = 64,
 ) -> Tensor:
     """Outputs ``(B, *S)`` of a higher joint probability: hill climbing from ``y``.
 
-    A step scores every single change of a row, a label turned on or off or a position given
-    another class, and makes the best one. Where none is better, it tries pairs of the most
-    promising changes: the five best labels to turn on and the five best to turn off, so that one
-    label may replace another; of classes the ten best. It ends when no row gets better.
+    A step scores single changes of every row, a label turned on or off or a position given another
+    class, and makes the best one. Where none is better, it tries pairs of the most promising
+    changes: the five best labels to turn on and the five best to turn off, so that one label may
+    replace another; of classes the ten best. It ends when no row gets better.
 
     Args:
         log_joint: log p(y|x) of bool candidates ``(K, B, *S)`` up to a constant, ``(K, B)``.
         y: where to start, ``(B, *S)`` bool; one-hot for classes.
-        steps: the most steps, each with at most one change or pair of changes per row.
         space: what an output is; labels (:class:`~lossnet.spaces.Binary`) if not given.
-        on_rows: gives the log joint of some rows alone, by their numbers; then rows that cannot
-            get better are not scored again.
+        logits: of a net with independent positions, ``(B, *S)``, which say what changes are likely;
+            -inf where there is no position. None tries all of them.
+        changes: the most single changes of a row in a step, the likeliest under the logits.
 
     >>> theta = torch.tensor([[1.0, -1.0, -1.0]])
     >>> both = lambda y: (y * theta).sum(-1) + 3.0 * (y[..., 1] & y[..., 2])
@@ -48,42 +48,44 @@ def local_search(
     tensor([[True, True, True]])
     """
     space, y = space or Binary(), y.bool().clone()
-    rows = torch.arange(len(y), device=y.device)
-    single = torch.arange(y.shape[1:].numel(), device=y.device).view(-1, 1, 1)
-    score_of = on_rows or (lambda _: log_joint)
-    for _ in range(steps):
-        moves = single.expand(-1, 1, len(rows))
-        better, values = _change(score_of(rows), y, rows, moves, space)
-        # A function of all rows at once scores pairs when no single change helps any row.
-        stuck = ~better & (on_rows is not None or not better.any())
-        if stuck.any():
-            moves = _pairs(y[rows[stuck]], values[:, stuck], space)
-            better[stuck] = _change(score_of(rows[stuck]), y, rows[stuck], moves, space)[0]
-        if not better.any():
-            break
-        rows = rows[better] if on_rows else rows
-    return y
+    while True:
+        moves = _singles(y, space, logits, changes)
+        better, values = _change(log_joint, y, moves, space)
+        if not better:
+            better, _ = _change(log_joint, y, _pairs(y, moves, values, space), space)
+        if not better:
+            return y
 
 
-def _change(
-    log_joint: LogJoint, y: Tensor, rows: Tensor, moves: Tensor, space: Space
-) -> tuple[Tensor, Tensor]:
-    """Make the best of some moves ``(N, M, rows)`` in each row where it is an improvement.
+def _singles(y: Tensor, space: Space, logits: Tensor | None, changes: int) -> Tensor:
+    """Changes to try one by one, ``(N, 1, B)``, each the number of a label or of a class."""
+    entries = y.shape[1:].numel()
+    if logits is None or entries <= changes:
+        return torch.arange(entries, device=y.device).view(-1, 1, 1).expand(-1, 1, len(y))
+    if space.coupled:
+        now = logits.masked_fill(~y, 0.0).sum(-1, keepdim=True)
+        gain = (logits - now).masked_fill(y, -torch.inf)
+    else:
+        gain = torch.where(y, -logits, logits)
+    return gain.flatten(1).topk(changes).indices.T.unsqueeze(1)
 
-    A move is M changes at once, each the number of a label, or of a class at a position. Gives
-    which rows got better, and the log joint after every move, ``(N, rows)``.
+
+def _change(log_joint: LogJoint, y: Tensor, moves: Tensor, space: Space) -> tuple[bool, Tensor]:
+    """Make the best of some moves ``(N, M, B)`` in each row where it is an improvement.
+
+    A move is M changes at once. Gives whether any row got better, and the log joint after every
+    move, ``(N, B)``.
     """
-    old = y[rows]
-    before = _scores(log_joint, old.unsqueeze(0))[0]
-    part = max(1, _NUMBERS // old.numel())
-    values = torch.cat([_scores(log_joint, _moved(old, m, space)) for m in moves.split(part)])
+    before = _scores(log_joint, y.unsqueeze(0))[0]
+    part = max(1, _NUMBERS // y.numel())
+    values = torch.cat([_scores(log_joint, _moved(y, m, space)) for m in moves.split(part)])
     after, best = values.max(0)
     # Scores of the same output differ by rounding from batch to batch.
     slack = 8 * torch.finfo(before.dtype).eps * before.abs().clamp_min(1.0)
     better = after > before + slack.nan_to_num(posinf=0.0)
-    taken = moves[best, :, torch.arange(len(rows), device=rows.device)].T.unsqueeze(0)
-    y[rows[better]] = _moved(old, taken, space)[0, better]
-    return better, values
+    taken = moves[best, :, torch.arange(len(y), device=y.device)].T.unsqueeze(0)
+    y[better] = _moved(y, taken, space)[0, better]
+    return bool(better.any()), values
 
 
 def _moved(y: Tensor, moves: Tensor, space: Space) -> Tensor:
@@ -102,14 +104,15 @@ def _moved(y: Tensor, moves: Tensor, space: Space) -> Tensor:
     return moved.unflatten(2, y.shape[1:])
 
 
-def _pairs(y: Tensor, values: Tensor, space: Space) -> Tensor:
-    """Pairs ``(N, 2, B)`` of the most promising changes, given the log joint after each."""
-    on = y.flatten(1).T
+def _pairs(y: Tensor, moves: Tensor, values: Tensor, space: Space) -> Tensor:
+    """Pairs ``(N, 2, B)`` of the most promising single moves, given the log joint after each."""
+    single = moves[:, 0]
+    on = y.flatten(1).gather(1, single.T).T
     kinds = [~on] if space.coupled else [on, ~on]
-    most = min(_PROMISING // len(kinds), len(on))
+    most = min(_PROMISING // len(kinds), len(single))
     best = [values.where(kind, -torch.inf).topk(most, 0).indices for kind in kinds]
     each = torch.arange(most * len(kinds), device=y.device)
-    return torch.cat(best)[torch.combinations(each)]
+    return single.gather(0, torch.cat(best))[torch.combinations(each)]
 
 
 def _scores(log_joint: LogJoint, y: Tensor) -> Tensor:
@@ -149,11 +152,10 @@ def enumerated(
     tensor([1., 2., 2., 4.])
     """
     batch, *one = shape
-    states = (one[-1], math.prod(one[:-1])) if space.coupled else (2, math.prod(one))
-    if states[1] * math.log(max(states[0], 1)) > math.log(_OUTPUTS) + 1e-9:
+    if log_count(space, tuple(one)) > math.log(_OUTPUTS) + 1e-9:
         raise DataError(
-            f"an output of shape {tuple(one)} has {states[0]}^{states[1]} values and at most "
-            f"{_OUTPUTS:,} can be enumerated; draw samples instead"
+            f"an output of shape {tuple(one)} has too many values, as at most {_OUTPUTS:,} can be "
+            "enumerated; draw samples instead"
         )
     y = space.enumerate(tuple(one)).to(device).unsqueeze(1).expand(-1, batch, *one)
     part = max(1, _NUMBERS // max(1, y[0].numel()))

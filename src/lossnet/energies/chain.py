@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.energies import chain_inference as chains
-from lossnet.energies.energy import Energy, reads_of
+from lossnet.energies.tag import TagEnergy
 from lossnet.spaces import sparse
 
 
-class ChainEnergy(Energy):
+class ChainEnergy(TagEnergy):
     """E(x, y) = Σ_t <y_t, U b(x, t)> + Σ_t y_{t-1}' W y_t   (paper 003, Eq. 7).
 
     The paper's minus sign is in the weights. b is a feature network of the energy's own, or
@@ -24,10 +24,7 @@ class ChainEnergy(Energy):
     """
 
     def __init__(self, features: nn.Module, tags: int) -> None:
-        super().__init__()
-        self.features, self.reads = features, reads_of(features)
-        width: Any = features.out_features
-        self.unary = nn.Linear(width, tags)
+        super().__init__(features, tags)
         self.pairwise = nn.Parameter(torch.zeros(tags, tags))
 
     def encode(self, x: Any, mask: Tensor | None = None) -> Tensor:
@@ -36,9 +33,6 @@ class ChainEnergy(Energy):
 
     def forward(self, h: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
         return chains.energy(h, self.pairwise, sparse.dense(y, h.dtype), mask)
-
-    def output_like(self, h: Tensor) -> Tensor:
-        return h
 
     def minimise(
         self,

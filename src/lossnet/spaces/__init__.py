@@ -6,6 +6,7 @@ from lossnet.spaces.space import (
     Categorical,
     Space,
     as_target,
+    log_count,
     mean_positions,
     sum_positions,
 )
@@ -16,6 +17,7 @@ __all__ = [
     "Sequences",
     "Space",
     "as_target",
+    "log_count",
     "mean_positions",
     "sum_positions",
 ]

@@ -10,6 +10,7 @@ of ``*S`` for :class:`Binary`, all but the last axis for :class:`Categorical`).
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -76,6 +77,16 @@ class Space(Protocol):
 
     def enumerate(self, shape: tuple[int, ...]) -> Tensor:
         """Every discrete output of shape ``*S``, ``(N, *S)`` bool. For small spaces."""
+
+
+def log_count(space: Space, shape: tuple[int, ...]) -> float:
+    """The logarithm of how many outputs of shape ``*S`` :meth:`Space.enumerate` gives.
+
+    >>> round(math.exp(log_count(Binary(), (3,))))
+    8
+    """
+    size = math.prod(shape)
+    return size // shape[-1] * math.log(max(shape[-1], 1)) if space.coupled else size * math.log(2)
 
 
 def as_target(space: Space, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:

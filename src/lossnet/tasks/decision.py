@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
@@ -22,6 +23,11 @@ _FORM: dict[str, Any] = {
     "offset": float,
 }
 _FORM |= {"tried": {str: float}, "error": (None, float), "ess": (None, float)}
+
+
+#: Settings to try where probabilities are tempered; the last serves without validation data.
+TEMPERATURES = (0.5, 0.65, 0.8, 1.25, 1.6, 2.0, 3.0, 1.0)
+OFFSETS = (-0.5, 0.5, 0.0)
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,12 @@ class Decision:
         """What :meth:`to_json` gave, checked."""
         check_form(facts, _FORM, CONFIG)
         return cls(**{name: facts[name] for name in _FORM})
+
+
+def tempered_trials(rule: str) -> list[Decision]:
+    """A rule with every temperature and offset."""
+    pairs = itertools.product(OFFSETS, TEMPERATURES)
+    return [Decision(rule, temperature=t, offset=offset) for offset, t in pairs]
 
 
 #: Parts that validation rows are divided into: a rule's settings are chosen on all but one, and it

@@ -18,8 +18,8 @@ from lossnet.structure import StructureGain, row_gains, summarise
 from lossnet.training.predict import over_batches
 
 _BATCH = 64
-#: Rows, unless told otherwise: at most, and at least where outputs are large; and how many
-#: positions of samples are affordable.
+#: By default at most so many rows are measured, and fewer where outputs are large: so many that
+#: the samples have this number of positions in all, but at least 50.
 _ROWS, _FEWEST, _POSITIONS = 1000, 50, 2**24
 
 

@@ -14,7 +14,6 @@ than two classes argmax stays.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -23,12 +22,10 @@ import torch
 
 from lossnet.decisions import temper
 from lossnet.method import Method
-from lossnet.tasks.decision import Decision
+from lossnet.tasks.decision import Decision, tempered_trials
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.image.metrics import foreground_counts, image_ious
 
-TEMPERATURES = (0.5, 0.65, 0.8, 1.25, 1.6, 2.0, 3.0, 1.0)
-OFFSETS = (-0.5, 0.5, 0.0)
 #: Of a threshold for all images: with IoUs from 0 to 1 it lies between 0 and 1/2.
 THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.35, 0.45, 0.5, 0.4)
 
@@ -58,8 +55,7 @@ class PixelDecisions(StructuredEstimator):
     def _trials_of(self, rule: str) -> list[Decision]:
         if self.metric == "global-iou":
             return [Decision(rule, offset=float(np.log(1 / t - 1))) for t in THRESHOLDS]
-        pairs = itertools.product(OFFSETS, TEMPERATURES)
-        return [Decision(rule, temperature=t, offset=offset) for offset, t in pairs]
+        return tempered_trials(rule)
 
     def _decide(self, decision: Decision, data: Any) -> np.ndarray:
         p = self._once("outputs", lambda: self._outputs(self._proposal(), data))

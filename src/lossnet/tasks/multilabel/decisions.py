@@ -34,13 +34,11 @@ from lossnet.decisions import (
 from lossnet.decisions.distribution import MOST_ENUMERATED
 from lossnet.decisions.risk import Utility
 from lossnet.spaces import sparse
-from lossnet.tasks.decision import Decision
+from lossnet.tasks.decision import OFFSETS, Decision, tempered_trials
 from lossnet.tasks.multilabel import valid_decisions as valid
 from lossnet.tasks.multilabel.metrics import METRICS, Metric
 
-#: Settings to try; the last of each serves where there is no validation data.
-TEMPERATURES = (0.5, 0.65, 0.8, 1.25, 1.6, 2.0, 3.0, 1.0)
-OFFSETS = (-0.5, 0.5, 0.0)
+#: What the loss-net may count; the last one serves where there is no validation data.
 WEIGHTS = (0.5, 0.75, 1.0)
 #: Most label sets of the training rows that are kept.
 MOST_SETS = 512
@@ -48,8 +46,6 @@ MOST_SETS = 512
 _ENTRIES = 2**20
 #: Label sets that are enumerated for a user's function, which is called for every pair of them.
 _FEW_SETS = 64
-#: Labels of a row that the search for the mode may change: the least certain ones.
-_CHANGES = 64
 #: Metrics that are a mean over rows, F-beta of any beta aside.
 BY_ROW = ("subset-accuracy", "hamming", "jaccard")
 _F = re.compile(r"example-f(\d+(?:\.\d+)?)")
@@ -74,8 +70,7 @@ def by_row(metric: Metric) -> bool:
 def trials(rule: str, samples: int, *, joint: bool) -> list[Decision]:
     """What to try of a rule on validation data; ``joint``: whether the loss-net gives one."""
     if rule == "expected":
-        pairs = itertools.product(OFFSETS, TEMPERATURES)
-        return [Decision(rule, temperature=t, offset=offset) for offset, t in pairs]
+        return tempered_trials(rule)
     if rule == "samples":
         return [Decision(rule, samples=samples, weight=weight) for weight in WEIGHTS]
     weights = WEIGHTS if joint or rule == "mode" else ()
@@ -153,10 +148,10 @@ def decider(
         if drawn.ess is None and (bound or whole):
             return valid.best_of_all(bound, drawn, None if probable else _utility(metric))
         if probable and bound:
-            return valid.valid_mode(bound, joint, drawn, sets, context.space)
+            return valid.valid_mode(bound, joint, drawn, sets)
         if probable:
-            groups = [joint.rounded().unsqueeze(0), drawn.y, sets]
-            return _search(joint, _best_of(groups, joint))
+            y = valid.best_of([joint.rounded().unsqueeze(0), drawn.y, sets], joint.log_p)
+            return local_search(joint.log_p, y, logits=context.logits("task") + decision.offset)
         if not bound:
             return _of_samples(metric, drawn)
         p = marginals(drawn.y, drawn.w)
@@ -200,27 +195,6 @@ def _every(sets: np.ndarray, context: Context) -> Tensor:
     logits = context.logits("task")
     found = torch.as_tensor(sets, dtype=torch.bool, device=logits.device)
     return sparse.repeated(found, len(logits), logits.dtype)
-
-
-def _best_of(groups: list[Tensor], joint: Joint) -> Tensor:
-    """The most probable of several groups of candidates, ``(B, L)`` bool."""
-    best = [most_probable(y, joint.log_p(y)).bool() for y in groups if len(y)]
-    return most_probable(torch.stack(best), joint.log_p(torch.stack(best)))
-
-
-def _search(joint: Joint, y: Tensor) -> Tensor:
-    """Hill climbing on the joint from label sets ``(B, L)``, on the labels worth changing."""
-    logits = joint.context.logits(joint.net) + joint.offset
-    if y.shape[1] <= _CHANGES:
-        return local_search(joint.log_p, y, space=joint.context.space)
-    labels = logits.abs().masked_fill(y, -1.0).topk(_CHANGES, largest=False).indices
-
-    def log_p(some: Tensor) -> Tensor:
-        places = labels.expand(len(some), -1, -1)
-        return joint.log_p(y.expand(len(some), -1, -1).scatter(-1, places, some))
-
-    found = local_search(log_p, y.gather(1, labels), space=joint.context.space)
-    return y.scatter(1, labels, found)
 
 
 def _jaccard(truth: Tensor, predicted: Tensor) -> Tensor:

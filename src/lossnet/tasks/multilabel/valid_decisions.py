@@ -16,7 +16,8 @@ from torch import Tensor
 from lossnet.constraints import Bound
 from lossnet.decisions import Joint, Weighted, local_search, minimum_risk, most_probable
 from lossnet.decisions.risk import Utility
-from lossnet.spaces import Space, sparse
+from lossnet.decisions.search import LogJoint
+from lossnet.spaces import sparse
 
 #: Thresholds of valid candidates, as multiples of the one between the labels on and off.
 _NEAR = (0.7, 1.0, 1.4)
@@ -55,16 +56,22 @@ def best_of_all(bound: Bound | None, drawn: Weighted, utility: Utility | None) -
     return sets[(table.double() @ w).argmax(0)]
 
 
-def valid_mode(bound: Bound, joint: Joint, drawn: Weighted, sets: Tensor, space: Space) -> Tensor:
+def best_of(groups: list[Tensor], log_p: LogJoint) -> Tensor:
+    """The most probable of several groups of candidates, ``(B, L)`` bool."""
+    best = torch.stack([most_probable(y, log_p(y)).bool() for y in groups if len(y)])
+    return most_probable(best, log_p(best))
+
+
+def valid_mode(bound: Bound, joint: Joint, drawn: Weighted, sets: Tensor) -> Tensor:
     """The most probable valid label set: the best of samples and other sets, then hill climbing."""
 
     def log_p(y: Tensor) -> Tensor:
         return joint.log_p(y) - _PENALTY * (~allowed(bound, y)).to(torch.float32)
 
-    start = nearest(bound, joint.context.logits(joint.net) + joint.offset)
-    groups = [start.unsqueeze(0), drawn.y, sets]
-    best = torch.stack([most_probable(y, log_p(y)).bool() for y in groups if len(y)])
-    found = local_search(log_p, most_probable(best, log_p(best)), space=space)
+    logits = joint.context.logits(joint.net) + joint.offset
+    start = nearest(bound, logits)
+    found = best_of([start.unsqueeze(0), drawn.y, sets], log_p)
+    found = local_search(log_p, found, logits=logits)
     return torch.where(allowed(bound, found).unsqueeze(1), found, start)
 
 

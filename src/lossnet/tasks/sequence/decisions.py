@@ -20,7 +20,14 @@ from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.contrasts.meaning import Meaning
-from lossnet.decisions import Joint, Weighted, marginals, most_probable, self_normalised
+from lossnet.decisions import (
+    Joint,
+    Weighted,
+    local_search,
+    marginals,
+    most_probable,
+    self_normalised,
+)
 from lossnet.energies import ChainEnergy
 from lossnet.tasks.decision import Decision
 from lossnet.tasks.sequence.chain_marginals import FORBIDDEN, Chain, Pool
@@ -32,8 +39,6 @@ TEMPERATURES = (0.75, 1.5, 1.0)
 #: What the probability of a span must exceed. In theory half the F1 that is reached, at most 1/2;
 #: a net that is too sure of O needs less.
 THRESHOLDS = (0.5, 0.4, 0.2, 0.1, 0.05, 0.025, 0.3)
-#: Single changes that a step of local search tries in each sentence, and the most steps.
-_CHANGES, _STEPS = 32, 20
 
 
 def trials(rule: str, samples: int, *, by_spans: bool) -> list[Decision]:
@@ -122,8 +127,11 @@ class TagJoint:
             return chain.best()
         usual = self._one_hot(self.usual(context), context).unsqueeze(0)
         y = torch.cat([usual, self.weighted(context).y])
-        log_p = self._valid_log_p(context)
-        return self._search(log_p, most_probable(y, log_p(y)), context)
+        log_p, mask = self._valid_log_p(context), context.batch.mask
+        assert mask is not None
+        logits = context.logits(self.net).masked_fill(~mask.unsqueeze(-1), -torch.inf)
+        found = local_search(log_p, most_probable(y, log_p(y)), context.space, logits=logits)
+        return found.long().argmax(-1)
 
     def _valid_log_p(self, context: Context) -> Callable[[Tensor], Tensor]:
         """log p of candidates ``(K, B, T, C)``, far lower where they break a rule."""
@@ -137,25 +145,6 @@ class TagJoint:
             return found if self.rules is None else found - FORBIDDEN * _broken(y, self.rules, mask)
 
         return log_p
-
-    def _search(self, log_p: Callable[[Tensor], Tensor], y: Tensor, context: Context) -> Tensor:
-        """Tags ``(B, T)`` after hill climbing: the best of the likeliest single changes, again."""
-        log_q = context.logits(self.net).log_softmax(-1)
-        mask, classes = context.batch.mask, y.shape[-1]
-        assert mask is not None
-        for _ in range(_STEPS):
-            loss = log_q - log_q.gather(2, y.long().argmax(-1, keepdim=True))
-            loss = loss.masked_fill(~mask.unsqueeze(-1) | y, -torch.inf).flatten(1)
-            places = loss.topk(min(_CHANGES, loss.shape[1])).indices.T
-            position = F.one_hot(places // classes, y.shape[1]).bool().unsqueeze(-1)
-            tag = F.one_hot(places % classes, classes).bool().unsqueeze(2)
-            tried = torch.where(position & mask.unsqueeze(-1), tag, y)
-            after, best = log_p(tried).max(0)
-            better = after > log_p(y.unsqueeze(0))[0] + 1e-6
-            if not better.any():
-                break
-            y = torch.where(better[:, None, None], tried[best, torch.arange(len(y))], y)
-        return y.long().argmax(-1)
 
     def pools(self, context: Context, tags: Sequence[str], given: str | None) -> list[Pool]:
         """The spans of each sentence that some threshold may take, with their probabilities."""
