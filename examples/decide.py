@@ -19,14 +19,14 @@ RULES = ("threshold", "expected", "samples", "mode")
 
 
 def main() -> None:
-    parts = ising(**SIZES, n_train=3000, n_validation=1000, n_test=2000)
+    parts = ising(**SIZES, n_train=2000, n_validation=600, n_test=4000)
     model = MultiLabelClassifier(
         "seal-static-nce",
         metric="subset-accuracy",
         hidden=(64,),
         dropout=0.2,
         batch_size=64,
-        max_epochs=25,
+        max_epochs=20,
         random_state=0,
     )
     model.fit(parts.train, validation_data=parts.validation)
