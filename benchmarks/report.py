@@ -21,6 +21,7 @@ import label_decisions
 import multilabel
 import roles
 import sequence
+import structured_decisions
 import tagging_speed
 import text
 
@@ -178,6 +179,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
     "decisions-exact": lambda: printed(label_decisions.table, metric="subset-accuracy"),
     "decisions-f1": lambda: printed(label_decisions.table, metric="example-f1"),
+    "decisions-structured": lambda: printed(structured_decisions.table),
     "text": lambda: printed(text.table, data=list(text.BUDGET)),
     "roles": lambda: printed(roles.table),
     "sequence": lambda: printed(sequence.table, data=list(sequence.TASKS)),
