@@ -230,13 +230,13 @@ def measured(model: MultiLabelClassifier, part: Any, prefix: str) -> dict[str, f
 def best_trial(arguments: argparse.Namespace, name: str, method: str) -> dict[str, Any]:
     """Parameters of the method's best search run on this data, or none: its defaults.
 
-    bibtex's official split takes the trials of the other one. Runs of a recipe that had other
-    parameters do not count.
+    bibtex's official split takes the trials of the other one. Runs of a recipe that had parameters
+    it lacks now do not count; one that came later was at its default.
     """
     name = "bibtex" if name == OFFICIAL else name
     known = parameters(VARIANTS.get(method, (method,))[0]) if method in TRIALS else {}
     found = find(arguments.results, data=name, method=method, tags="search")
-    runs = [run for run in found if run.configuration["method_params"].keys() == known.keys()]
+    runs = [run for run in found if run.configuration["method_params"].keys() <= known.keys()]
     if not runs:
         return {}
     best = max(runs, key=lambda run: run.metrics["validation example-f1"] or 0.0)

@@ -120,6 +120,7 @@ class Phase(Checked):
         rows: what is trained on: the ``"train"`` rows, the ``"validation"`` rows or
             ``"unlabelled"`` ones; the last two only for objectives that do not need the truth.
         copies: nets that start the phase with another's weights, by name.
+        repeats: how many times per batch the updates run in order, each with all its steps.
         monitor: what early stopping watches: the validation ``"metric"``, or the ``"loss"`` of
             the first update on validation data, where the phase's predictions mean little.
         name: shown in progress and history.
@@ -131,6 +132,7 @@ class Phase(Checked):
     name: str = "train"
     rows: Rows = "train"
     copies: Mapping[str, str] = field(default_factory=dict)
+    repeats: Count = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -290,6 +292,8 @@ class Method:
     def steps_per_batch(self) -> dict[str, int]:
         """Optimiser steps per batch for each net, over the phase that takes most of them."""
         steps = dict.fromkeys(sorted(self.nets), 0)
-        for update in self.updates:
-            steps |= {name: max(steps[name], update.steps) for name in update.trained}
+        for phase in self.phases:
+            for update in phase.updates:
+                count = update.steps * phase.repeats
+                steps |= {name: max(steps[name], count) for name in update.trained}
         return steps

@@ -3,7 +3,8 @@
 ``energy_weight`` is λ1, the weight of the loss-net's opinion, and ``xent_weight`` λ2, that of
 cross-entropy. ``energy_optimiser`` and ``task_optimiser`` are AdamW with a learning rate ``lr``,
 halved after ``plateau`` epochs without a better validation metric, as in the public code;
-``energy_steps`` and ``task_steps`` are how many steps each takes per batch. ``cost`` names the
+``energy_steps`` and ``task_steps`` are how many steps each takes per batch, or per round where
+``rounds`` repeats both on the same batch. ``cost`` names the
 task's cost Δ, ``margin`` its weight, ``inference`` is gradient descent on the energy.
 """
 
@@ -21,14 +22,17 @@ from lossnet.proposals.proposal import Proposal
 from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
 
 
-def together(name: str, *updates: Update, steps: Sequence[int] | None = None) -> Method:
+def together(
+    name: str, *updates: Update, steps: Sequence[int] | None = None, rounds: int = 1
+) -> Method:
     """One phase: the updates in turn on every batch, and one pass of the task-net predicts.
 
-    ``steps`` has how many steps each update takes per batch; None leaves theirs.
+    ``steps`` has how many steps each update takes at its turn; None leaves theirs. The turns come
+    ``rounds`` times per batch.
     """
     if steps is not None:
         updates = tuple(replace(one, steps=own) for one, own in zip(updates, steps, strict=True))
-    return Method(name, (Phase(updates, name=name),))
+    return Method(name, (Phase(updates, name=name, repeats=rounds),))
 
 
 def pretrain(net: str, optimiser: Optimiser) -> Phase:

@@ -2,12 +2,15 @@
 
 On every batch, ``energy_steps`` updates of the loss-net on candidates that come from the
 task-net, then ``task_steps`` updates of the task-net on
-L_F = λ1 link(E(x, F(x))) + λ2 Σ cross-entropy   (paper 000, Eq. 1, 4 and 5).
+L_F = λ1 link(E(x, F(x))) + λ2 Σ cross-entropy   (paper 000, Eq. 1, 4 and 5),
+and that ``rounds`` times: the nested loops of the public code.
 The recipes differ in the contrast and in the candidates. ``energy_weight`` is λ1 and
 ``xent_weight`` λ2; λ2 = 0 is the papers' ablation without cross-entropy.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 from lossnet.contrasts import NCE, Margin, Ranking, Regression
 from lossnet.method import Method, Optimiser
@@ -24,17 +27,23 @@ def seal_margin(
     margin: Weight = 1.0,
     energy_steps: Count = 1,
     task_steps: Count = 1,
+    rounds: Count = 1,
+    first: Literal["energy", "task"] = "energy",
     energy_optimiser: Optimiser = Optimiser(1e-4, plateau=5),
     task_optimiser: Optimiser = Optimiser(2e-3, plateau=5),
 ) -> Method:
     """SEAL-dynamic, margin on the task-net's output (paper 000, Eq. 6).
 
-    L_E = [Δ(F(x), y*) - E(x, F(x)) + E(x, y*)]_+.
+    L_E = [Δ(F(x), y*) - E(x, F(x)) + E(x, y*)]_+. ``first`` is the net whose steps come first on
+    a batch; the public code has the task-net there.
     """
     contrast = Margin(margin)
     energy = energy_update(energy_optimiser, contrast, NetOutput(), cost=cost)
     task = task_update(task_optimiser, contrast, energy_weight, xent_weight)
-    return together("seal-margin", energy, task, steps=(energy_steps, task_steps))
+    updates, steps = [energy, task], [energy_steps, task_steps]
+    if first == "task":
+        updates, steps = updates[::-1], steps[::-1]
+    return together("seal-margin", *updates, steps=steps, rounds=rounds)
 
 
 def seal_regression(
@@ -45,6 +54,7 @@ def seal_regression(
     local: bool = False,
     energy_steps: Count = 2,
     task_steps: Count = 1,
+    rounds: Count = 1,
     energy_optimiser: Optimiser = Optimiser(1e-3, plateau=5),
     task_optimiser: Optimiser = Optimiser(2e-3, plateau=5),
 ) -> Method:
@@ -57,7 +67,8 @@ def seal_regression(
     contrast = Regression()
     energy = energy_update(energy_optimiser, contrast, NetOutput(), cost=cost, local=local)
     task = task_update(task_optimiser, contrast, energy_weight, xent_weight, local=local)
-    return together("seal-regression", energy, task, steps=(energy_steps, task_steps))
+    steps = energy_steps, task_steps
+    return together("seal-regression", energy, task, steps=steps, rounds=rounds)
 
 
 def seal_regression_s(
@@ -69,6 +80,7 @@ def seal_regression_s(
     candidates: Perturbed | Samples | CorrelatedSamples = Perturbed(10, 1.0),
     energy_steps: Count = 2,
     task_steps: Count = 1,
+    rounds: Count = 1,
     energy_optimiser: Optimiser = Optimiser(1e-3, plateau=5),
     task_optimiser: Optimiser = Optimiser(2e-3, plateau=5),
 ) -> Method:
@@ -81,7 +93,8 @@ def seal_regression_s(
     contrast = Regression()
     energy = energy_update(energy_optimiser, contrast, candidates, cost=cost, local=local)
     task = task_update(task_optimiser, contrast, energy_weight, xent_weight, local=local)
-    return together("seal-regression-s", energy, task, steps=(energy_steps, task_steps))
+    steps = energy_steps, task_steps
+    return together("seal-regression-s", energy, task, steps=steps, rounds=rounds)
 
 
 def seal_nce(
@@ -92,6 +105,7 @@ def seal_nce(
     samples: Count = 20,
     energy_steps: Count = 2,
     task_steps: Count = 1,
+    rounds: Count = 1,
     energy_optimiser: Optimiser = Optimiser(1e-3, plateau=5),
     task_optimiser: Optimiser = Optimiser(2e-3, plateau=5),
 ) -> Method:
@@ -107,7 +121,8 @@ def seal_nce(
     contrast = NCE()
     energy = energy_update(energy_optimiser, contrast, Samples(samples))
     task = task_update(task_optimiser, contrast, energy_weight, xent_weight, entropy_weight)
-    return together("seal-nce", energy, task, steps=(energy_steps, task_steps))
+    steps = energy_steps, task_steps
+    return together("seal-nce", energy, task, steps=steps, rounds=rounds)
 
 
 def seal_ranking(
@@ -118,6 +133,7 @@ def seal_ranking(
     radius: Weight = 0.0,
     energy_steps: Count = 2,
     task_steps: Count = 1,
+    rounds: Count = 1,
     energy_optimiser: Optimiser = Optimiser(1e-3, plateau=5),
     task_optimiser: Optimiser = Optimiser(2e-3, plateau=5),
 ) -> Method:
@@ -131,4 +147,5 @@ def seal_ranking(
     sampler = CorrelatedSamples(samples, radius) if radius else Samples(samples)
     energy = energy_update(energy_optimiser, contrast, sampler)
     task = task_update(task_optimiser, contrast, energy_weight, xent_weight)
-    return together("seal-ranking", energy, task, steps=(energy_steps, task_steps))
+    steps = energy_steps, task_steps
+    return together("seal-ranking", energy, task, steps=steps, rounds=rounds)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lossnet.contrasts import NCE, Margin, Regression
-from lossnet.method import Method, Optimiser, Phase
+from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.parameters import Count, Weight
 from lossnet.proposals import GBI, NetOutput, Samples
 from lossnet.recipes.energy_networks import dvn_phase, nce_phase, spen_phase
@@ -24,6 +24,7 @@ def seal_static_margin(
     cost: str = "f1",
     margin: Weight = 1.0,
     inference: GBI = GBI(20, 0.01),
+    task_steps: Count = 1,
     energy_optimiser: Optimiser = Optimiser(1e-4, plateau=5),
     task_optimiser: Optimiser = Optimiser(2e-3, plateau=5),
 ) -> Method:
@@ -32,7 +33,9 @@ def seal_static_margin(
     inference = replace(inference, start=NetOutput("noise"))
     energy = spen_phase(energy_optimiser, contrast, inference, cost)
     task = task_update(task_optimiser, contrast, energy_weight, xent_weight)
-    return Method(name, (pretrain("noise", task_optimiser), energy, Phase((task,), name=name)))
+    return Method(
+        name, (pretrain("noise", task_optimiser), energy, _task_phase(name, task, task_steps))
+    )
 
 
 def seal_static_regression(
@@ -41,6 +44,7 @@ def seal_static_regression(
     xent_weight: Weight = 1.0,
     cost: str = "f1",
     inference: GBI = GBI(20, 0.05),
+    task_steps: Count = 1,
     energy_optimiser: Optimiser = Optimiser(2e-3, weight_decay=6e-2, plateau=5),
     task_optimiser: Optimiser = Optimiser(2e-3, plateau=5),
 ) -> Method:
@@ -48,7 +52,7 @@ def seal_static_regression(
     name = "seal-static-regression"
     energy = dvn_phase(energy_optimiser, inference, inference, cost, "adversarial")
     task = task_update(task_optimiser, Regression(), energy_weight, xent_weight)
-    return Method(name, (energy, Phase((task,), name=name)))
+    return Method(name, (energy, _task_phase(name, task, task_steps)))
 
 
 def seal_static_nce(
@@ -57,6 +61,7 @@ def seal_static_nce(
     xent_weight: Weight = 1.0,
     entropy_weight: Weight = 1.0,
     samples: Count = 80,
+    task_steps: Count = 1,
     energy_optimiser: Optimiser = Optimiser(5e-4, plateau=5),
     task_optimiser: Optimiser = Optimiser(2e-3, plateau=5),
 ) -> Method:
@@ -67,4 +72,11 @@ def seal_static_nce(
     name = "seal-static-nce"
     energy = nce_phase(energy_optimiser, Samples(samples, "noise"))
     task = task_update(task_optimiser, NCE(), energy_weight, xent_weight, entropy_weight)
-    return Method(name, (pretrain("noise", task_optimiser), energy, Phase((task,), name=name)))
+    return Method(
+        name, (pretrain("noise", task_optimiser), energy, _task_phase(name, task, task_steps))
+    )
+
+
+def _task_phase(name: str, task: Update, steps: int) -> Phase:
+    """The task-net against the frozen loss-net, ``steps`` times per batch."""
+    return Phase((replace(task, steps=steps),), name=name)

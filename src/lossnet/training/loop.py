@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -192,16 +193,17 @@ class Trainer:
         reports: dict[str, Any] = {} if context is None else context.reports
         where = f" (phase {self.phase.name!r}, epoch {self.epoch + 1}, batch {number + 1})"
         means: dict[str, float] = {}
-        for update, optimiser, parameters in zip(
-            self.phase.updates, self.optimisers, self.parameters, strict=True
-        ):
-            for index in range(update.steps):
-                within = (number + (index + 0.5) / update.steps) / batches
+        turns = list(zip(self.phase.updates, self.optimisers, self.parameters, strict=True))
+        for repeat, turn in itertools.product(range(self.phase.repeats), turns):
+            update, optimiser, parameters = turn
+            steps = update.steps * self.phase.repeats
+            for index in range(repeat * update.steps, (repeat + 1) * update.steps):
+                within = (number + (index + 0.5) / steps) / batches
                 optimiser.progress = (self.epoch + within) / self.max_epochs
                 given = context or self._pieces(rows, unlabelled, reports)
                 measures = step(update, given, optimiser, parameters, where=where)
                 for name, value in measures.items():
-                    means[name] = means.get(name, 0.0) + value / update.steps
+                    means[name] = means.get(name, 0.0) + value / steps
         return means | {name: total.item() / count for name, (total, count) in reports.items()}
 
     def _context(

@@ -122,4 +122,9 @@ def split_updates(method: Method) -> tuple[Update, Update | None]:
             f"LearnedLoss takes cross-entropy and seal-*, and {method.name!r} needs more than (x, "
             "logits, y): use an estimator, a Trainer, or frozen=True with a trained loss-net"
         )
+    if (repeats := method.phases[0].repeats) > 1:
+        raise SettingError(
+            f"rounds must be 1 in LearnedLoss, got {repeats}: your loop repeats its two calls, "
+            "step and the loss, on a batch"
+        )
     return task[0], others[0] if others else None
