@@ -38,8 +38,8 @@ def test_defaults_that_a_task_sets_otherwise(lossnet: Run) -> None:
         "for sequence data: energy_weight 0.3, augmented_xent_weight 0.0, energy_optimiser.lr 0.001"
     )
     assert "for image data: cost pixel-iou, " in lossnet("methods", "alen").out
-    plain = lossnet("methods", "cross-entropy").out.split("(--set")[1]
-    assert plain.splitlines()[-1] == "for image data: task_optimiser.plateau 15"
+    plain = lossnet("methods", "crf").out.split("(--set")[1]
+    assert plain.splitlines()[-1].startswith("  energy_optimiser.decay")
 
 
 def test_describe(lossnet: Run, tmp_path: Path) -> None:

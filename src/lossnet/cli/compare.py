@@ -160,13 +160,20 @@ def _report(task: Task, runs: list[Run], parts: Parts[Any], args: argparse.Names
     measured = f"Measured on the {part} part: {', '.join(filter(None, how))}; seconds of training."
     shown = table(runs, columns=None, metrics=_columns(task, runs, parts))
     said = "".join(f"{line}\n\n" for line in _structure(runs))
-    settings = []
+    settings, own = [], {"method", "method_params", *_differing(runs)}
     for method, configuration in {run.method: run.configuration for run in runs}.items():
         found = parameters(method, configuration["method_params"])
         texts = [f"{key}={value}" for key, value, _ in listing(method, found)]
+        texts += [f"{key}={configuration[key]}" for key in _differing(runs)]
         settings.append(f"- {method}: {', '.join(texts)}")
-    own = ("method", "method_params")
     shared = [f"{k}={v}" for k, v in runs[0].configuration.items() if k not in own]
     settings.append(f"- all: {', '.join(shared)}")
     head = f"# {parts.name}\n\n{task.sizes(parts, args)}.\n{measured}\n\n{shown}\n\n{said}"
     return head + "\n".join(["Settings:", "", *settings, "", f"Made by `{args.command}`.", ""])
+
+
+def _differing(runs: list[Run]) -> list[str]:
+    """Parameters of the estimator that a preset sets differently for the methods."""
+    configurations = [run.configuration for run in runs]
+    keys = [key for key in configurations[0] if key not in ("method", "method_params")]
+    return [key for key in keys if any(c[key] != configurations[0][key] for c in configurations)]

@@ -30,8 +30,10 @@ def identity(settings: Settings, model: Any, parts: Parts[Any]) -> dict[str, Any
     A run is measured on the test part, or on the validation part where there is no test part.
     """
     free = ("device", "random_state", "verbose")
-    params = {**model.get_params(deep=False), "method_params": model.resolved_method_params()}
+    params = {**model._effective_params(), "method_params": model.resolved_method_params()}
     own = {key: value for key, value in params.items() if key not in free}
+    if own.get("preset") is None:
+        own.pop("preset", None)  # so that runs from before there were presets are found
     part = "validation" if parts.test is None else "test"
     checksums = " ".join(f"{name}:{data.checksum()}" for name, data in parts.items())
     return {

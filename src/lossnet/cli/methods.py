@@ -46,31 +46,70 @@ def _one(name: str) -> str:
     head = "parameters and their defaults (--set method.NAME=VALUE):"
     by_task = _by_task(name, {key: value for key, value, _ in rows})
     doc = inspect.getdoc(METHODS[name]) or ""
-    return f"{name}\n\n{doc}\n\n{about}\n\n" + "\n".join([head, aligned(shown), *by_task])
+    lines = [head, aligned(shown), *by_task, *_papers(name)]
+    return f"{name}\n\n{doc}\n\n{about}\n\n" + "\n".join(lines)
+
+
+def _papers(name: str) -> list[str]:
+    """For each task a table of what the paper's preset changes, and why the default differs."""
+    from lossnet.plain_text import aligned
+
+    lines = []
+    for task, kind in _estimators(name):
+        if name not in kind.papers.rows:
+            continue
+        usual, paper = (_flat(name, kind(name, preset=preset)) for preset in (None, "paper"))
+        changed = [key for key in paper if paper[key] != usual.get(key)]
+        cells = [
+            [f"  {key}", str(usual.get(key)), str(paper[key]), kind.papers.reason(key)]
+            for key in changed
+        ]
+        first, *others = kind.papers.rows[name]
+        more = f"; others: {', '.join(others)} (--preset paper:{others[0]})" if others else ""
+        lines += ["", f"for {task} data, --preset paper is as in the paper, row {first}{more}:"]
+        lines.append(aligned([["  parameter", "default", "paper", "why they differ"], *cells]))
+    return lines
+
+
+def _flat(name: str, model: Any) -> dict[str, Any]:
+    """Every parameter of an estimator and of its method by dotted name, as ``fit`` takes them."""
+    from lossnet.recipes import listing, parameters
+
+    own = model.resolved_params()
+    values = parameters(name, own.pop("method_params"))
+    method = {f"method.{key}": value for key, value, _ in listing(name, values)}
+    return {key: own[key] for key in own if key != "preset"} | method
+
+
+def _estimators(name: str) -> list[tuple[str, Any]]:
+    """The tasks that the method serves, and their estimators."""
+    from lossnet.recipes import build
+    from lossnet.tasks.registry import tasks
+
+    kinds: list[tuple[str, Any]] = [(task.name, task.estimator) for task in tasks()]
+    return [(task, kind) for task, kind in kinds if build(name).needs <= kind.provides]
 
 
 def _by_task(name: str, recipe: dict[str, Any]) -> list[str]:
     """A line for each task that overrides some of a method's defaults."""
-    from lossnet.recipes import build, listing, parameters
-    from lossnet.tasks.registry import tasks
+    from lossnet.recipes import listing, parameters
 
     lines = []
-    for task in tasks():
-        kind: Any = task.estimator
-        if not build(name).needs <= kind.provides:
-            continue
+    for task, kind in _estimators(name):
         own = listing(name, parameters(name, kind(name)._task_defaults()))
         changed = [f"{key} {value}" for key, value, _ in own if value != recipe.get(key)]
         if changed:
-            lines.append(f"for {task.name} data: {', '.join(changed)}")
+            lines.append(f"for {task} data: {', '.join(changed)}")
     return ["", *lines] if lines else []
 
 
 def _phases(method: Method) -> list[str]:
-    return [
-        f"{phase.name} (" + ", ".join(f"{u.name} {u.steps}" for u in phase.updates) + " per batch)"
-        for phase in method.phases
-    ]
+    found = []
+    for phase in method.phases:
+        steps = ", ".join(f"{update.name} {update.steps}" for update in phase.updates)
+        times = f"{phase.repeats} times " if phase.repeats > 1 else ""
+        found.append(f"{phase.name} ({steps}, {times}per batch)".replace(", per", " per"))
+    return found
 
 
 def _predicts(method: Method) -> str:

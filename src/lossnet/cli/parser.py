@@ -50,7 +50,10 @@ def add_model_and_data(parser: argparse.ArgumentParser) -> None:
 
 
 def add_settings(parser: argparse.ArgumentParser, method_key: str) -> None:
-    """``--config`` and ``--set``."""
+    """``--config``, ``--set`` and ``--preset``."""
+    what = "paper, or paper:ROW such as paper:cal500: settings of the paper's experiments where no "
+    what += "other is given; see lossnet methods NAME"
+    parser.add_argument("--preset", metavar="NAME", help=what)
     parser.add_argument("--config", metavar="FILE", help="a .yaml or .json file with settings")
     examples = f"max_epochs=30 or hidden=[200,200]; of the method, {method_key}.samples=40"
     what = f"settings such as {examples}; they override the config file"

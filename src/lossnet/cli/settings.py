@@ -74,7 +74,8 @@ def resolve(
 
     values = read_config(args.config) if args.config else {}
     values |= parse_pairs(args.settings if pairs is None else pairs) | task.parameters(args)
-    given = {"method": method, "seed": seed, "decode": vars(args).get("decode")}
+    own_options = {name: vars(args).get(name) for name in ("decode", "preset")}
+    given = {"method": method, "seed": seed, **own_options}
     values |= {key: value for key, value in given.items() if value is not None}
     name = values.pop("method", None) or _defaults(task)["method"]
     if name not in METHODS:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from torch import Tensor, nn
 
 from lossnet.checks import check_device, check_int, check_share
 from lossnet.method import Method
 from lossnet.needs import EXACT, LOCAL, TARGET, UNLABELLED
-from lossnet.parameters import joined, plain, with_value
+from lossnet.parameters import plain
 from lossnet.precision import Precision, check_precision
 from lossnet.proposals import GBI, NetOutput, Proposal
 from lossnet.recipes import build, parameters
@@ -23,18 +22,18 @@ from lossnet.tasks.method_checks import (
     check_features,
     check_method,
     check_needs,
-    check_params,
     feature_net,
     refinement,
 )
 from lossnet.tasks.networks import build_nets, check_memory, copy_features, try_net
 from lossnet.tasks.parts import cut_rows
+from lossnet.tasks.presets import WithPreset
 from lossnet.training import Arrays, Source, predict
 from lossnet.training.checks import check_gradients
 from lossnet.training.predict import predict_path
 
 
-class Fitted(BaseEstimator):
+class Fitted(WithPreset):
     """What every fitted estimator has."""
 
     method_: Method
@@ -65,6 +64,7 @@ class TaskEstimator(Fitted):
     method: str | Method = "seal-nce"
     _: KW_ONLY
     method_params: dict[str, Any] | None = None
+    preset: str | None = None
     energy_features: Literal["own", "copy", "shared"] | None = "own"
     metric: Any = "score"
     validation_fraction: float = 0.15
@@ -186,48 +186,29 @@ class TaskEstimator(Fitted):
 
     # Parameters ------------------------------------------------------------------------------
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters of the estimator; with ``deep`` the method's own as ``method__name``.
-
-        Those of its parts are ``method__part__name``.
-        """
-        params: dict[str, Any] = super().get_params(deep=False)
-        if deep and isinstance(self.method_params, Mapping):
-            params |= dict(joined("method", self.method_params))
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``method__name=value`` sets one of the method's own.
-
-        ``method__energy_optimiser__lr=1e-3`` sets one of a part, at any depth.
-        """
-        own = {key: value for key, value in params.items() if not key.startswith("method__")}
-        super().set_params(**own)
-        # A part before its own parameters.
-        for key in sorted(params.keys() - own.keys(), key=len):
-            check_params(self.method_params)
-            path = key.removeprefix("method__").split("__")
-            self.method_params = with_value(self.method_params or {}, path, params[key])
-        return self
-
     def resolved_method_params(self) -> dict[str, Any]:
         """Every parameter of the named method as ``fit`` takes it, in a form for JSON.
 
-        The recipe's defaults, changed by those of this task and then by ``method_params``; a part
-        is a dict of its ``kind`` and its parameters. ``method_params`` takes all of it back. A
-        :class:`~lossnet.Method` of your own has none.
+        The recipe's defaults, changed by those of this task, by the ``preset`` and then by
+        ``method_params``; a part is a dict of its ``kind`` and its parameters. ``method_params``
+        takes all of it back. A :class:`~lossnet.Method` of your own has none.
         """
         if not isinstance(self.method, str):
             return {}
-        found = parameters(self.method, self._task_defaults(), self.method_params)
-        return dict(plain(found))
+        return dict(plain(parameters(self.method, *self._overrides())))
+
+    def _overrides(self) -> Iterable[Mapping[str, Any] | None]:
+        """What overrides the named recipe's defaults, in turn."""
+        row = self._preset_row(strict=True)
+        preset = None if row is None else row.method_params
+        return self._task_defaults(), preset, self.method_params
 
     def resolved_params(self) -> dict[str, Any]:
         """Every parameter as ``fit`` takes it: what a default, the task or the method decides too.
 
         A model folder stores these, so that a changed default changes no stored model.
         """
-        params = self.get_params(deep=False)
+        params = self._effective_params()
         resolved = self._filled_in(self._assembled())
         resolved |= {"method_params": self.resolved_method_params() or None}
         # A subclass with an __init__ of its own may lack some.
@@ -236,8 +217,9 @@ class TaskEstimator(Fitted):
     def _assembled(self) -> Method:
         check_method(self.method, self.method_params)
         if isinstance(self.method, Method):
+            self._preset_row(strict=True)
             return self.method
-        return build(self.method, self._task_defaults(), self.method_params)
+        return build(self.method, *self._overrides())
 
     def _check_settings(self) -> Method:
         """Raise on parameters that cannot work, before any data is looked at; the method."""

@@ -154,6 +154,7 @@ def _configured(
             raise SettingError(f"{written}, has the unknown parameter {name!r}")
     parameters = {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
     model = cls(**{**parameters, **replace})
+    model.preset_settled_ = True  # what the preset filled in is among the stored parameters
     nets = entry_of(config, "nets", list, path)
     needed = {"method", "refine", "constraints", *(model._factory_of(name) for name in nets)}
     for name, was in entry_of(config, "objects", dict, path).items():

@@ -141,10 +141,10 @@ class ImageSegmenter(PixelDecisions):
         return pixels.pixel_defaults(str(self.method), self.energy_net, self.plateau)
 
     def _filled_in(self, method: Method) -> dict[str, Any]:
-        return pixels.filled_in(self.get_params(deep=False), method)
+        return pixels.filled_in(self._effective_params(), method)
 
     def _check_own_settings(self, method: Method) -> None:
-        pixels.check_settings(self.get_params(deep=False) | self._filled_in(method))
+        pixels.check_settings(self._effective_params() | self._filled_in(method))
 
     def _data(self, inputs: Any, targets: Any = None) -> ImageData:
         return as_images(inputs, targets, white=getattr(self, "white_", None))
@@ -172,7 +172,7 @@ class ImageSegmenter(PixelDecisions):
         (outputs,), _ = self._output()
         if (own := self._own_factory(name)) is not None:
             return own(self.channels_, outputs)
-        params = self.get_params(deep=False) | self._filled_in(self.method_)
+        params = self._effective_params() | self._filled_in(self.method_)
         return pixels.make_net(name, params, self.channels_, outputs, self.crop_, features)
 
     def _tensors(self, data: ImageData) -> tuple[Tensor, Tensor | None]:

@@ -23,6 +23,7 @@ from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.deciding import LabelDecisions
 from lossnet.tasks.multilabel.imputer import Imputer
 from lossnet.tasks.multilabel.metrics import get_metric, with_unseen
+from lossnet.tasks.multilabel.paper_settings import PAPERS
 from lossnet.tasks.multilabel.stored import pack, unpack
 from lossnet.tasks.multilabel.stratified import stratified_split
 from lossnet.tasks.multilabel.targets import Labels, read_rows
@@ -47,6 +48,9 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`.
         method_params: parameters of the named method that override its defaults; each can also
             be set as ``method__name``, for example in a grid search.
+        preset: ``"paper"`` sets what a paper's experiments had, ``"paper:cal500"`` those on that
+            data set; parameters that differ from their default here keep what they are. See
+            :data:`papers` and ``docs/methods.md``.
         hidden: widths of the hidden layers of both nets; () makes them linear.
         dropout, input_dropout: dropout between those layers; dropout of the inputs.
         energy_dropout: dropout of the loss-net; None uses ``dropout``, but 0 for methods that
@@ -115,6 +119,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     constraints: Sequence[Any] | None = None
 
     provides = LabelDecisions.provides | CONSTRAINT
+    papers = PAPERS
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

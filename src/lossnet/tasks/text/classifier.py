@@ -22,6 +22,7 @@ from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.metrics import with_unseen
 from lossnet.tasks.multilabel.targets import Labels
+from lossnet.tasks.presets import Papers
 from lossnet.tasks.text.encoding import Pooling, TextEncoder, TextNet, Truncation
 from lossnet.tasks.text.label_lists import LabelLists, read_labels
 from lossnet.tasks.text.texts import TextData
@@ -99,6 +100,8 @@ class TextClassifier(MultiLabelClassifier):
     ngrams: int = 1
     min_count: int = 2
     max_features: int = 5_000
+
+    papers = Papers()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

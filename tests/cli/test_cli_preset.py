@@ -1,0 +1,101 @@
+"""--preset paper: train, compare, and what lossnet methods says of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_helpers import Result, one_line
+
+from lossnet.reports import find
+
+Run = Callable[..., Result]
+QUICK = ["--set", "max_epochs=1", "method.rounds=1", "method.energy_steps=1", "--quiet"]
+
+
+def test_train_stores_the_preset_and_what_it_filled_in(
+    lossnet: Run, csv_file: Path, tmp_path: Path
+) -> None:
+    out, store = tmp_path / "a", tmp_path / "store"
+    how = ["--method", "seal-nce", "--preset", "paper:genbase", "--results", store]
+    assert lossnet("train", csv_file, "--out", out, *how, *QUICK).code == 0
+    stored = json.loads((out / "config.json").read_text())["parameters"]
+    assert (stored["preset"], stored["hidden"], stored["threshold"]) == (
+        "paper:genbase",
+        [400],
+        0.5,
+    )
+    assert stored["method_params"]["entropy_weight"] == 0.0
+    (run,) = find(store)
+    assert (run.configuration["hidden"], run.configuration["preset"]) == ([400], "paper:genbase")
+    finished = lossnet("train", csv_file, "--out", out, *how, *QUICK[:-1], "--resume")
+    assert "nothing to resume" in finished.out
+    other = [*how[:3], "paper:bibtex", *how[4:]]
+    again = lossnet("train", csv_file, "--out", out, *other, *QUICK, "--resume")
+    assert "preset" in one_line(again)
+    auto = lossnet("evaluate", out, csv_file, "--decode", "auto", "--split", "all")
+    assert auto.code == 0
+
+
+def test_settings_files_know_the_preset(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
+    config = tmp_path / "run.yaml"
+    config.write_text("method: cross-entropy\npreset: paper:genbase\nmax_epochs: 1\n")
+    out = tmp_path / "a"
+    assert lossnet("train", csv_file, "--out", out, "--config", config, "--quiet").code == 0
+    stored = json.loads((out / "config.json").read_text())["parameters"]
+    assert (stored["hidden"], stored["max_epochs"]) == ([400], 1)
+
+
+def test_compare_by_the_preset(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
+    methods = ["--methods", "cross-entropy,seal-regression-s", "--seeds", "1", "--preset", "paper"]
+    quick = ["--set", "max_epochs=1", "seal-regression-s.energy_steps=1", "--quiet"]
+    out = tmp_path / "report"
+    assert lossnet("compare", csv_file, *methods, *quick, "--out", out).code == 0
+    report = (out / "report.md").read_text()
+    assert "hidden=[200, 200]" in report
+    assert "hidden=[400, 400]" in report
+    (shared,) = [line for line in report.splitlines() if line.startswith("- all")]
+    assert "preset=paper" in shared
+    assert ", hidden=" not in shared
+
+
+@pytest.mark.parametrize(
+    ("preset", "message"),
+    [
+        ("Paper", "preset must be None, 'paper' or 'paper:ROW' with a row of bibtex, cal500"),
+        ("paper:bibtx", "did you mean 'bibtex'?"),
+    ],
+)
+def test_wrong_presets(
+    lossnet: Run, csv_file: Path, tmp_path: Path, preset: str, message: str
+) -> None:
+    result = lossnet("train", csv_file, "--out", tmp_path / "a", "--preset", preset)
+    assert message in one_line(result)
+
+
+def test_a_method_without_a_preset(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
+    how = ["--method", "task-ranking", "--preset", "paper"]
+    result = lossnet("train", csv_file, "--out", tmp_path / "a", *how)
+    assert "the papers have no settings of 'task-ranking'" in one_line(result)
+
+
+def test_methods_shows_where_preset_and_default_differ(lossnet: Run) -> None:
+    text = lossnet("methods", "seal-nce").out
+    assert "row bibtex; others: cal500" in text
+    lines = [line.split(maxsplit=3) for line in text.splitlines()]
+    why = "not in the paper; keeps probabilities useful"
+    assert ["method.entropy_weight", "1.0", "0.0", why] in lines
+    assert ["method.rounds", "1", "5"] in [line[:3] for line in lines]
+    assert "--preset paper" not in lossnet("methods", "crf").out
+
+
+def test_every_difference_has_a_reason(lossnet: Run) -> None:
+    from lossnet.tasks.registry import tasks
+
+    for name in sorted({name for task in tasks() for name in task.estimator.papers.rows}):
+        table = lossnet("methods", name).out.split("why they differ")
+        for line in "\n".join(table[1:]).splitlines():
+            if line.startswith("  "):
+                assert len(line.split(maxsplit=3)) == 4, (name, line)
