@@ -26,13 +26,14 @@ FLOORS = (
     "data",
     "tasks",
     " ".join(f"tasks.{name}" for name in BUILT_IN),
-    "cli reports testing __main__",
+    "cli reports papers testing __main__",
 )
 #: A task that builds on another imports from its folder; no other task folder does.
 BUILDS_ON = {"text": "multilabel", "roles": "sequence"}
 FLOOR = {f"lossnet.{name}": n for n, names in enumerate(FLOORS) for name in names.split()}
-#: The only files that may name a task: the public names, and the list of built-in tasks.
-NAME_TASKS = {"__init__.py", "tasks/registry.py"}
+#: The only files that may name a task: the public names, the list of built-in tasks, and what runs
+#: the papers' experiments, each of which is on data of one task.
+NAME_TASKS = {"__init__.py", "tasks/registry.py", "papers/data_sets.py", "papers/figures.py"}
 
 
 def module_of(path: Path) -> str:

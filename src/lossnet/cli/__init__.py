@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "evaluate": "measure trained models on a data set",
     "predict": "write the predictions of a trained model",
     "compare": "train several methods over several seeds and tabulate them",
+    "reproduce": "run a table or figure of the papers again, next to the paper's numbers",
     "demo": "show in minutes what a learned loss does",
 }
 

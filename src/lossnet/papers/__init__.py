@@ -1,0 +1,23 @@
+"""The papers' tables and figures: their numbers as printed, and what runs them again.
+
+``lossnet reproduce`` is the front of it. One file per paper holds the tables as data
+(:mod:`~lossnet.papers.seal`, :mod:`~lossnet.papers.implicit`, :mod:`~lossnet.papers.infnet`,
+:mod:`~lossnet.papers.alen`); nothing in here imports torch before something is fitted.
+"""
+
+from __future__ import annotations
+
+from lossnet.errors import unknown
+from lossnet.papers import seal
+from lossnet.papers.table import Figure, Table
+
+TABLES: dict[str, Table] = {table.name: table for paper in (seal,) for table in paper.TABLES}
+FIGURES: dict[str, Figure] = {}
+
+
+def entry(name: str) -> Table | Figure:
+    """The table or figure of that name."""
+    known = {**TABLES, **FIGURES}
+    if name not in known:
+        raise unknown("table or figure", name, known)
+    return known[name]

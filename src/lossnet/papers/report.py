@@ -1,0 +1,152 @@
+"""A paper's table in Markdown: its numbers, ours by the preset, ours by default, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean, variance
+from typing import Any
+
+from lossnet.papers.data_sets import DATA_SETS
+from lossnet.papers.runs import metric_of
+from lossnet.papers.settings import KINDS, Kind, estimator_of
+from lossnet.papers.stored import StoredRuns
+from lossnet.papers.table import Column, Printed, Row, Table
+from lossnet.reports.tables import MISSING, summarise
+
+#: Metrics at 0.5 have a sibling at the tuned threshold.
+HALF = "@0.5"
+
+
+class Filled:
+    """A table with what the store holds for it.
+
+    Args:
+        table: the paper's table.
+        runs: the store.
+        root: the data folder; it need not hold the data.
+        kinds: the ways to run a cell that are shown.
+    """
+
+    def __init__(
+        self, table: Table, runs: StoredRuns, root: Path, kinds: Sequence[Kind] = KINDS
+    ) -> None:
+        self.table, self.kinds = table, kinds
+        self._values: dict[tuple[str, str, Kind], list[float]] = {}
+        self._tuned: dict[tuple[str, str, Kind], list[float]] = {}
+        for column in table.columns:
+            for row in table.rows:
+                for kind in kinds if row.method else ():
+                    self._fill(row, column, kind, runs, root)
+
+    def _fill(self, row: Row, column: Column, kind: Kind, runs: StoredRuns, root: Path) -> None:
+        model = estimator_of(row, column, kind, root)
+        found = [] if model is None else runs.matching(column.data, model)
+        place, metric = (row.label, column.printed, kind), metric_of(row, column)
+        self._values[place] = _numbers(found, metric)
+        if metric.endswith(HALF):
+            self._tuned[place] = _numbers(found, metric.removesuffix(HALF))
+
+    def values(self, row: Row, column: Column, kind: Kind) -> list[float]:
+        """Our numbers in a cell, in percent, one for each seed."""
+        return self._values.get((row.label, column.printed, kind), [])
+
+    def has_runs(self, row: Row, column: Column) -> bool:
+        """Whether a cell was run in any way."""
+        return any(self.values(row, column, kind) for kind in self.kinds)
+
+    def shown(self, kind: Kind) -> bool:
+        """Whether a way to run is worth a column: it has runs, or is not the paper's schedule."""
+        cells = [(row, column) for row in self.table.rows for column in self.table.columns]
+        return kind.schedule != "paper" or any(self.values(*cell, kind) for cell in cells)
+
+    def markdown(self, *, run_only: bool = False, level: int = 2) -> str:
+        """The table; ``run_only`` leaves out what was not run."""
+        table = self.table
+        lines = [f"{'#' * level} {table.name}: {table.title}", ""]
+        lines += [f"{table.source[0].upper()}{table.source[1:]}, in percent."]
+        lines += [f"The paper's protocol: {table.protocol}."]
+        lines += [f"Ours: {table.ours}."] if table.ours else []
+        for column in table.columns:
+            rows = [row for row in table.rows if not run_only or self.has_runs(row, column)]
+            if rows:
+                lines += ["", f"{'#' * (level + 1)} {column.printed}", ""]
+                lines += [*self._lines(rows, column), *self._reasons(rows, column)]
+        return "\n".join(lines)
+
+    def _lines(self, rows: Sequence[Row], column: Column) -> list[str]:
+        kinds = [kind for kind in self.kinds if self.shown(kind)]
+        tuned = any(self._tuned.get((row.label, column.printed, k)) for row in rows for k in kinds)
+        heads = ["method", "paper"]
+        for kind in kinds:
+            heads += [kind.words, "difference"]
+        heads += [f"{kind.words.removeprefix('ours, ')}, tuned" for kind in kinds if tuned]
+        lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
+        for row in rows:
+            paper = self.table.number(row, column)
+            cells = [_named(row), _paper(paper)]
+            for kind in kinds:
+                ours = self.values(row, column, kind)
+                cells += [_ours(ours), difference(ours, paper, self.table.seeds)]
+            if tuned:
+                places = [(row.label, column.printed, kind) for kind in kinds]
+                cells += [_ours(self._tuned.get(place, []), count=False) for place in places]
+            lines.append("| " + " | ".join(cells) + " |")
+        return lines
+
+    def _reasons(self, rows: Sequence[Row], column: Column) -> list[str]:
+        """One sentence for each difference that has been run."""
+        why = self.table.why
+        found = [
+            f"- `{row.label}`: {why[row.label, column.printed]}"
+            for row in rows
+            if (row.label, column.printed) in why and self.has_runs(row, column)
+        ]
+        return ["", *found] if found else []
+
+
+def difference(ours: Sequence[float], paper: Printed | None, seeds: int | None) -> str:
+    """Ours less the paper's, and that in pooled deviations."""
+    if not ours or paper is None:
+        return ""
+    gap = fmean(ours) - paper.value
+    if len(ours) < 2:
+        return f"{gap:+.1f} (one seed)"
+    known = [(variance(ours), len(ours) - 1)]
+    if paper.deviation is not None:
+        known.append((paper.deviation**2, (seeds or len(ours)) - 1))
+    pooled = math.sqrt(sum(v * n for v, n in known) / sum(n for _, n in known))
+    whose = "" if paper.deviation is not None else " of ours"
+    return f"{gap:+.1f} ({gap / pooled:+.1f} dev.{whose})" if pooled else f"{gap:+.1f}"
+
+
+def missing_data(table: Table, root: Path) -> list[str]:
+    """For each data set that is not there, which file to put where."""
+    found = {}
+    for column in table.columns:
+        if needs := DATA_SETS[column.data].needs(root):
+            found[column.data] = f"{column.data}: {needs}"
+    return list(found.values())
+
+
+def _numbers(runs: Sequence[Any], metric: str) -> list[float]:
+    values = [run.metrics.get(metric) for run in runs]
+    return [100 * value for value in values if value is not None]
+
+
+def _named(row: Row) -> str:
+    ours = f" (`{row.label}`)" if row.method else ""
+    return f"{row.printed}{ours}"
+
+
+def _paper(number: Printed | None) -> str:
+    if number is None:
+        return MISSING
+    rest = "" if number.deviation is None else f" ± {number.deviation:g}"
+    return f"{number.value:g}{rest}"
+
+
+def _ours(values: Sequence[float], *, count: bool = True) -> str:
+    seeds = f" (n={len(values)})" if count and values else ""
+    return summarise(values, percent=False) + seeds

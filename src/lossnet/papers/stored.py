@@ -1,0 +1,85 @@
+"""The runs of a results store that belong to the papers' tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from lossnet.papers.settings import configuration, same, usual_configuration
+from lossnet.reports import Run, find, get, record
+
+TAG = "reproduce"
+
+
+def store_name(data: str) -> str:
+    """What the store calls a data set of the papers."""
+    return f"paper-{data}"
+
+
+class StoredRuns:
+    """The runs of a store, found by their settings.
+
+    Args:
+        folder: the results store; it need not exist.
+        checksums: of the data at hand, by name; runs on other data do not count.
+    """
+
+    def __init__(self, folder: Path, checksums: dict[str, str] | None = None) -> None:
+        self.folder = folder
+        self.checksums = checksums or {}
+        self.used: set[int] = set()
+        self.asked: set[tuple[str, str]] = set()
+        self._runs: dict[tuple[str, str], list[Run]] = {}
+        for run in find(folder, tags=TAG, damaged="warn"):
+            self._runs.setdefault((run.data, run.method), []).append(run)
+
+    def matching(self, data: str, model: Any) -> list[Run]:
+        """The runs of a model's method and settings on a data set, one for each seed."""
+        place = store_name(data), model.method
+        self.asked.add(place)
+        wanted, usual = configuration(model), usual_configuration(model)
+        found = [
+            run
+            for run in self._runs.get(place, [])
+            if self.checksums.get(data, run.data_checksum) == run.data_checksum
+            and same(run.configuration, wanted, usual)
+        ]
+        self.used |= {id(run) for run in found}
+        return sorted({run.seed: run for run in found}.values(), key=lambda run: run.seed)
+
+    def set_aside(self, others: Iterable[tuple[str, Any]] = ()) -> int:
+        """How many runs of the data and methods asked for have other settings or other data.
+
+        Those of ``others``, data and model, are also wanted.
+        """
+        for data, model in others:
+            self.matching(data, model)
+        runs = [run for place in self.asked for run in self._runs.get(place, [])]
+        return sum(id(run) not in self.used for run in runs)
+
+    def add(
+        self, data: str, model: Any, metrics: dict[str, float], seconds: float, command: str
+    ) -> Run:
+        """Write a run to the store."""
+        key: dict[str, Any] = {
+            "data": store_name(data),
+            "data_checksum": self.checksums[data],
+            "method": model.method,
+            "seed": int(model.random_state),
+            "configuration": configuration(model),
+        }
+        self._write(key, command=command, metrics=metrics, seconds=seconds, tags=[TAG])
+        run = get(self.folder, **key)
+        assert run is not None
+        self._runs.setdefault((run.data, run.method), []).append(run)
+        return run
+
+    def _write(self, key: dict[str, Any], **rest: Any) -> None:
+        """Record a run; a file system that is full or busy gets a second chance."""
+        try:
+            record(self.folder, **key, **rest)
+        except OSError:
+            time.sleep(1.0)
+            record(self.folder, **key, **rest)

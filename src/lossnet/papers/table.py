@@ -1,0 +1,116 @@
+"""What a paper's table is: rows, columns, the numbers as printed, and how they were measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+_NUMBER = re.compile(r"(-?[\d.]+)(?:±([\d.]+))?")
+
+
+class Printed(NamedTuple):
+    """A number of a paper, in percent, and its deviation where the paper gives one."""
+
+    value: float
+    deviation: float | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: one metric on one data set.
+
+    Args:
+        printed: its heading in the paper; unique in a table.
+        data: a name in :data:`lossnet.papers.data_sets.DATA_SETS`.
+        metric: the recorded metric that the paper's number is compared with.
+        preset: the preset of rows by "ours by the preset".
+        settings: the estimator's parameters that belong to the column, with preset and without.
+    """
+
+    printed: str
+    data: str
+    metric: str
+    preset: str = "paper"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table.
+
+    Args:
+        printed: the method as the paper calls it.
+        method: our name of it; None: not among our methods.
+        numbers: one for each column, as ``42.40±0.18`` or ``42.40``; ``-`` where there is none.
+        params: parameters of the method that make it this row, with preset and without.
+        settings: the same of the estimator.
+        output: ``"net"``: measured is what the task-net gives before the energy refines it.
+        name: what ``--rows`` calls it; None is the method.
+    """
+
+    printed: str
+    method: str | None
+    numbers: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    output: str = ""
+    name: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What ``--rows`` calls the row."""
+        return self.name or self.method or self.printed
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper.
+
+    Args:
+        name: what ``lossnet reproduce`` calls it.
+        source: paper and number of the table.
+        title: what it shows.
+        protocol: how the paper measured, in words.
+        ours: where ours differs, in words; may be empty.
+        seeds: how many runs the paper's deviations are over; None where it does not say.
+        columns, rows: see :class:`Column` and :class:`Row`.
+        why: one sentence for a difference that has been run, by row and column.
+    """
+
+    name: str
+    source: str
+    title: str
+    protocol: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    ours: str = ""
+    seeds: int | None = None
+    why: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def number(self, row: Row, column: Column) -> Printed | None:
+        """The paper's number in a cell, None where it has none."""
+        found = row.numbers.split()
+        text = found[list(self.columns).index(column)] if found else "-"
+        match = _NUMBER.fullmatch(text)
+        return match and Printed(float(match[1]), float(match[2]) if match[2] else None)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a paper that ``lossnet reproduce`` draws.
+
+    Args:
+        name: what ``lossnet reproduce`` calls it.
+        source: paper and numbers of the figures.
+        title: what they show.
+        data: the data sets it needs, names in :data:`lossnet.papers.data_sets.DATA_SETS`.
+        draw: the function that draws it: ``"module:name"`` in :mod:`lossnet.papers`.
+    """
+
+    name: str
+    source: str
+    title: str
+    data: Sequence[str]
+    draw: str

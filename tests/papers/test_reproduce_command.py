@@ -1,0 +1,162 @@
+"""lossnet reproduce: runs what the store lacks, keeps what is finished, and prints the table."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lossnet import MultiLabelClassifier
+from lossnet.cli import main, reproduce
+from lossnet.reports import find
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def command(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Command:
+    """Run ``lossnet reproduce`` on the tiny table; exit code, output, messages."""
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        given = ["--data", str(tiny), "--results", str(tmp_path / "store"), *map(str, arguments)]
+        code = main(["reproduce", *given])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_runs_what_the_store_lacks(command: Command, tmp_path: Path) -> None:
+    code, out, err = command("tiny-table1", "--seeds", "2")
+    assert code == 0, err
+    assert "[8/8] tiny, seal-nce, default, seed 1: example-f1@0.5" in err
+    assert "left" in err
+    assert "no data for absent: put absent.csv in" in err
+    runs = find(tmp_path / "store", data="paper-tiny")
+    assert len(runs) == 8
+    for run in runs:
+        assert {"example-f1", "example-f1@0.5", "validation example-f1", "epochs"} < {*run.metrics}
+        assert run.configuration["hidden"] == [8]
+    by = {run.configuration["max_epochs"] for run in runs}
+    assert by == {2, MultiLabelClassifier().max_epochs}
+    line = next(line for line in out.splitlines() if line.startswith("| CE"))
+    assert "50 ± 1" in line
+    assert line.count("(n=2)") == 2
+    assert line.count("dev.") == 2
+    assert "- `cross-entropy`: there is little to learn" in out
+    assert "| theirs | 60 | – |" in out
+    assert "cut at 0.5" in out
+    code, again, err = command("tiny-table1", "--seeds", "2")
+    assert (code, again) == (0, out)
+    assert "[1/" not in err
+    assert "set aside" not in err
+
+
+def test_the_table_alone_needs_no_data(command: Command, tmp_path: Path) -> None:
+    code, out, err = command("tiny-table1", "--table-only", "--columns", "absent")
+    assert code == 0, err
+    assert "| CE (`cross-entropy`) | 40 | – |" in out
+    assert not (tmp_path / "store").exists()
+
+
+def test_runs_of_other_settings_are_set_aside(command: Command, tmp_path: Path) -> None:
+    options = ["--rows", "cross-entropy", "--which", "default", "--columns", "tiny"]
+    assert command("tiny-table1", *options)[0] == 0
+    (file,) = (tmp_path / "store").rglob("*.json")
+    content = json.loads(file.read_text())
+    content["configuration"]["dropout"] = 0.9
+    file.with_name("0-other.json").write_text(json.dumps(content))
+    _, out, err = command("tiny-table1", *options, "--table-only")
+    assert "1 stored runs have other settings or other data and were set aside" in err
+    assert "(n=1)" in out
+    content["configuration"]["dropout"] = 0.5
+    file.write_text(json.dumps(content | {"data_checksum": "another"}))
+    _, _, err = command("tiny-table1", *options)
+    assert "[1/1] tiny, cross-entropy, default, seed 0" in err
+
+
+def test_a_run_that_fails_does_not_end_the_others(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = MultiLabelClassifier.fit
+
+    def fit(self: MultiLabelClassifier, *args: Any, **options: Any) -> Any:
+        if self.method == "cross-entropy":
+            raise RuntimeError("no luck")
+        return plain(self, *args, **options)
+
+    monkeypatch.setattr(MultiLabelClassifier, "fit", fit)
+    code, out, err = command("tiny-table1", "--which", "default")
+    assert code == 1
+    assert "[1/2] tiny, cross-entropy, default, seed 0: failed: no luck" in err
+    assert "failed: tiny, cross-entropy, default, seed 0: RuntimeError: no luck" in err
+    assert out.count("(n=1)") == 1
+
+
+def test_interrupting_keeps_what_is_finished(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plain, count = MultiLabelClassifier.fit, []
+
+    def fit(self: MultiLabelClassifier, *args: Any, **options: Any) -> Any:
+        count.append(1)
+        if len(count) == 2:
+            raise KeyboardInterrupt
+        return plain(self, *args, **options)
+
+    monkeypatch.setattr(MultiLabelClassifier, "fit", fit)
+    code, _, err = command("tiny-table1", "--which", "default")
+    assert code == 130
+    assert "interrupted: 1 of 2 runs are in" in err
+    assert len(find(tmp_path / "store")) == 1
+
+
+def test_a_long_schedule_needs_a_yes(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reproduce, "LONG", 0.0)
+    options = ["tiny-table1", "--schedule", "paper", "--rows", "cross-entropy", "--which", "preset"]
+    code, _, err = command(*options)
+    assert code == 2
+    *told, error = err.strip().splitlines()
+    assert any(line.startswith("tiny, cross-entropy: up to ") for line in told)
+    assert "an estimate" in told[-1]
+    assert "1 runs would take up to" in error
+    assert "add --yes to go on" in error
+
+
+@pytest.mark.parametrize(
+    ("options", "texts"),
+    [
+        (["seal-tabel1"], ["unknown table or figure", "did you mean 'seal-table1'?"]),
+        (["tiny-table1", "--rows", "seal-nec"], ["unknown row of tiny-table1", "'seal-nce'"]),
+        (["tiny-table1", "--columns", "tyni"], ["unknown column of tiny-table1", "'tiny'"]),
+        (["tiny-table1", "--columns", "absent"], ["tiny-table1 needs data", "absent.csv in"]),
+        (["tiny-table1", "--seeds", "0"], ["--seeds must be at least 1, got 0"]),
+        (["tiny-table1", "--data", "/nowhere"], ["the data folder /nowhere does not exist"]),
+    ],
+)
+def test_bad_input_is_one_line(command: Command, options: list[str], texts: list[str]) -> None:
+    code, out, err = command(*options)
+    assert code == 2
+    assert not out
+    for text in texts:
+        assert text in err.splitlines()[-1]
+
+
+def test_a_store_that_cannot_be_written(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("a file")
+    code, _, err = command("tiny-table1", "--which", "default")
+    assert code == 2
+    assert "store is a file; expected a folder" in err
+
+
+def test_the_list_names_the_data(command: Command) -> None:
+    code, out, _ = command()
+    assert code == 0
+    assert "tiny-table1: F1 on next to nothing (paper 9, Table 1)\n  data: tiny, absent (missing)" in out
+    assert "absent is missing: put absent.csv in" in out
