@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from lossnet.papers import FIGURES, TABLES
 from lossnet.papers.data_sets import DATA_SETS
 from lossnet.papers.report import difference
-from lossnet.papers.settings import few_updates, same
+from lossnet.papers.runs import cells
+from lossnet.papers.settings import KINDS, estimator_of, few_updates, same
 from lossnet.papers.table import Printed, Table
 from lossnet.recipes import METHODS
 from lossnet.tasks.registry import BUILT_IN
@@ -29,6 +32,17 @@ def test_rows_and_columns_fit(table: Table) -> None:
     assert {column for _, column in table.why} <= set(printed)
     for text in (table.protocol, table.ours, *table.why.values()):
         assert not text.endswith(".") or text in table.why.values()
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
+def test_every_cell_has_settings_that_work(table: Table) -> None:
+    for row, column in cells(table):
+        for kind in KINDS:
+            model = estimator_of(row, column, kind, Path("data"))
+            assert model is not None or kind.which == "preset"
+            if model is not None:
+                model._check_settings()
+                assert model.preset is None
 
 
 def test_names_are_distinct_and_data_has_a_task() -> None:

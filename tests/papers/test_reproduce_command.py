@@ -73,7 +73,7 @@ def test_runs_of_other_settings_are_set_aside(command: Command, tmp_path: Path) 
     content["configuration"]["dropout"] = 0.9
     file.with_name("0-other.json").write_text(json.dumps(content))
     _, out, err = command("tiny-table1", *options, "--table-only")
-    assert "1 stored runs have other settings or other data and were set aside" in err
+    assert "1 stored run set aside: of other settings or other data" in err
     assert "(n=1)" in out
     content["configuration"]["dropout"] = 0.5
     file.write_text(json.dumps(content | {"data_checksum": "another"}))
@@ -134,7 +134,7 @@ def test_a_long_schedule_needs_a_yes(command: Command, monkeypatch: pytest.Monke
     [
         (["seal-tabel1"], ["unknown table or figure", "did you mean 'seal-table1'?"]),
         (["tiny-table1", "--rows", "seal-nec"], ["unknown row of tiny-table1", "'seal-nce'"]),
-        (["tiny-table1", "--columns", "tyni"], ["unknown column of tiny-table1", "'tiny'"]),
+        (["tiny-table1", "--columns", "tinny"], ["unknown column of tiny-table1", "'tiny'"]),
         (["tiny-table1", "--columns", "absent"], ["tiny-table1 needs data", "absent.csv in"]),
         (["tiny-table1", "--seeds", "0"], ["--seeds must be at least 1, got 0"]),
         (["tiny-table1", "--data", "/nowhere"], ["the data folder /nowhere does not exist"]),
@@ -158,5 +158,8 @@ def test_a_store_that_cannot_be_written(command: Command, tmp_path: Path) -> Non
 def test_the_list_names_the_data(command: Command) -> None:
     code, out, _ = command()
     assert code == 0
-    assert "tiny-table1: F1 on next to nothing (paper 9, Table 1)\n  data: tiny, absent (missing)" in out
+    assert (
+        "tiny-table1: F1 on next to nothing (paper 9, Table 1)\n  data: tiny, absent (missing)"
+        in out
+    )
     assert "absent is missing: put absent.csv in" in out

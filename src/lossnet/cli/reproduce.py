@@ -71,9 +71,10 @@ def run(args: argparse.Namespace) -> int:
 def _table(table: Table, root: Path, args: argparse.Namespace) -> int:
     from lossnet.cli.folder import writable
     from lossnet.cli.terminal import note
-    from lossnet.papers.report import Filled, missing_data
+    from lossnet.papers.report import Filled, every_cell, missing_data
     from lossnet.papers.runs import Runner, plan
     from lossnet.papers.stored import StoredRuns
+    from lossnet.plain_text import counted
 
     failed: list[str] = []
     runs = StoredRuns(Path(args.results))
@@ -82,7 +83,10 @@ def _table(table: Table, root: Path, args: argparse.Namespace) -> int:
         note(f"no data for {text}")
     if not args.table_only:
         fits = plan(table, _kinds(args), args.seeds, root)
-        if not fits:
+        others = {column.benchmark.script for column in table.columns if column.benchmark}
+        for script in sorted(others):
+            note(f"some columns are run by python {script} run and read from the store")
+        if not fits and not others:
             raise DataError(_nothing(table, missing))
         with writable(args.results):
             say = (lambda text: None) if args.quiet else _say
@@ -92,8 +96,8 @@ def _table(table: Table, root: Path, args: argparse.Namespace) -> int:
                 _agree(runner, lacking, args)
             failed = runner.do(lacking)
     print(Filled(table, runs, root).markdown())
-    if aside := runs.set_aside():
-        note(f"{aside} stored runs have other settings or other data and were set aside")
+    if aside := runs.set_aside(every_cell(root)):
+        note(f"{counted(aside, 'stored run')} set aside: of other settings or other data")
     for text in failed:
         note(f"failed: {text}")
     return int(bool(failed))
@@ -107,8 +111,6 @@ def _kinds(args: argparse.Namespace) -> list[Kind]:
 
 
 def _nothing(table: Table, missing: list[str]) -> str:
-    if not missing:
-        return f"{table.name} has no row that this package has a method for"
     return f"{table.name} needs data: {'; '.join(missing)}; --table-only prints without running"
 
 

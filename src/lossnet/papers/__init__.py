@@ -8,10 +8,11 @@
 from __future__ import annotations
 
 from lossnet.errors import unknown
-from lossnet.papers import seal
+from lossnet.papers import alen, implicit, infnet, seal
 from lossnet.papers.table import Figure, Table
 
-TABLES: dict[str, Table] = {table.name: table for paper in (seal,) for table in paper.TABLES}
+PAPERS = (seal, implicit, infnet, alen)
+TABLES: dict[str, Table] = {table.name: table for paper in PAPERS for table in paper.TABLES}
 FIGURES: dict[str, Figure] = {}
 
 

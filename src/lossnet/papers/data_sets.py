@@ -1,6 +1,6 @@
 """The papers' data sets: where their files are expected, how they are read, of which task they are.
 
-Paths are relative to the data folder: ``--data``, ``$LOSSNET_DATA``, ``data`` or ``../shared/data``.
+Paths are relative to the data folder: see :func:`data_folder`.
 """
 
 from __future__ import annotations
@@ -108,10 +108,12 @@ def _images(file: Path) -> Parts[Any]:
     return load_image_splits(file)
 
 
-def _sentences(scheme: str | None, folder: Path) -> Parts[Any]:
-    from lossnet.tasks.sequence import load_sequence_splits
+def _sentences(scheme: str | None, folder: Path, *, columns: bool = True) -> Parts[Any]:
+    from lossnet.tasks.sequence import ConllFormat, load_sequence_splits
 
-    return load_sequence_splits(folder, scheme=scheme)
+    return load_sequence_splits(
+        folder, scheme=scheme, conll=None if columns else ConllFormat(columns=())
+    )
 
 
 def _roles(folder: Path) -> Parts[Any]:
@@ -134,7 +136,7 @@ def _small_aapd(folder: Path) -> Parts[Any]:
     return Parts(learn, None, test.in_columns(learn.label_names)).with_validation(0.2)
 
 
-#: What the rows compare is training, not decisions: labels by a threshold, tags and pixels by argmax.
+#: What the rows compare is training, not decisions: a threshold for labels, else argmax.
 _CUT: dict[str, Any] = {"decode": "threshold"}
 _ARGMAX: dict[str, Any] = {"decode": "argmax"}
 _WORDS: dict[str, Any] = {**_ARGMAX, "chars": False}
@@ -188,14 +190,17 @@ DATA_SETS: dict[str, DataSet] = {
         {**_WORDS, "metric": "accuracy"},
         GLOVE,
     ),
-    "conll2003": DataSet(
-        "sequence",
-        "sequence/conll2003",
-        ["eng.train", "eng.testa", "eng.testb"],
-        partial(_sentences, "BIOES"),
-        {**_ARGMAX, "metric": "span-f1"},
-        GLOVE,
-    ),
+    **{
+        name: DataSet(
+            "sequence",
+            "sequence/conll2003",
+            ["eng.train", "eng.testa", "eng.testb"],
+            partial(_sentences, "BIOES", columns=name == "conll2003"),
+            {**_ARGMAX, "metric": "span-f1"},
+            GLOVE,
+        )
+        for name in ("conll2003", "conll2003-words")
+    },
     "wnut17": DataSet(
         "sequence",
         "sequence/wnut17",

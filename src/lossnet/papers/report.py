@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, variance
 from typing import Any
 
 from lossnet.papers.data_sets import DATA_SETS
-from lossnet.papers.runs import metric_of
+from lossnet.papers.runs import cells, metric_of
 from lossnet.papers.settings import KINDS, Kind, estimator_of
 from lossnet.papers.stored import StoredRuns
 from lossnet.papers.table import Column, Printed, Row, Table
@@ -41,9 +41,15 @@ class Filled:
                     self._fill(row, column, kind, runs, root)
 
     def _fill(self, row: Row, column: Column, kind: Kind, runs: StoredRuns, root: Path) -> None:
+        place, metric = (row.label, column.printed, kind), metric_of(row, column)
+        if column.benchmark is not None:
+            found = (
+                runs.of_benchmark(column.benchmark, row.label) if kind == Kind("default") else []
+            )
+            self._values[place] = _numbers(found, column.metric)
+            return
         model = estimator_of(row, column, kind, root)
         found = [] if model is None else runs.matching(column.data, model)
-        place, metric = (row.label, column.printed, kind), metric_of(row, column)
         self._values[place] = _numbers(found, metric)
         if metric.endswith(HALF):
             self._tuned[place] = _numbers(found, metric.removesuffix(HALF))
@@ -71,7 +77,7 @@ class Filled:
         for column in table.columns:
             rows = [row for row in table.rows if not run_only or self.has_runs(row, column)]
             if rows:
-                lines += ["", f"{'#' * (level + 1)} {column.printed}", ""]
+                lines += ["", f"{'#' * (level + 1)} {column.printed}{_origin(column)}", ""]
                 lines += [*self._lines(rows, column), *self._reasons(rows, column)]
         return "\n".join(lines)
 
@@ -128,6 +134,21 @@ def missing_data(table: Table, root: Path) -> list[str]:
         if needs := DATA_SETS[column.data].needs(root):
             found[column.data] = f"{column.data}: {needs}"
     return list(found.values())
+
+
+def every_cell(root: Path) -> Iterator[tuple[str, Any]]:
+    """Data and estimator of every cell of every table, in all ways to run it."""
+    from lossnet.papers import TABLES
+
+    for row, column in (cell for table in TABLES.values() for cell in cells(table)):
+        for model in (estimator_of(row, column, kind, root) for kind in KINDS):
+            if model is not None:
+                yield column.data, model
+
+
+def _origin(column: Column) -> str:
+    """Where the runs of a column come from, if not from this command."""
+    return "" if column.benchmark is None else f" (ours by {column.benchmark.script})"
 
 
 def _numbers(runs: Sequence[Any], metric: str) -> list[float]:

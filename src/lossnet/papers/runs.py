@@ -20,6 +20,8 @@ from lossnet.tasks.parts import Parts
 MOST_STEPS = 30
 #: Methods whose task-net's output the energy refines at prediction.
 REFINED = ("alen", "aen")
+#: The nets of inference networks: for prediction, and cost-augmented.
+PAIR = ("task", "augmented")
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,10 @@ def chosen(table: Table, rows: Sequence[str] | None, columns: Sequence[str] | No
 
 
 def cells(table: Table) -> Iterator[tuple[Row, Column]]:
-    """The cells that this package has a method for, column by column."""
+    """The cells that this command can run, column by column."""
     for column in table.columns:
-        yield from ((row, column) for row in table.rows if row.method is not None)
+        if column.benchmark is None:
+            yield from ((row, column) for row in table.rows if row.method is not None)
 
 
 def metric_of(row: Row, column: Column) -> str:
@@ -156,7 +159,7 @@ class Runner:
         return f"{shown}{seconds:.0f} s"
 
     def _left(self, fits: Sequence[Fit]) -> str:
-        """The time that the runs to come take, by those that were done: of the same row, or data."""
+        """The time that is left, by the runs done: of the same row, else data, else all."""
         from lossnet.training.progress import format_duration
 
         def guess(fit: Fit) -> float:
@@ -170,8 +173,16 @@ class Runner:
         return f"; about {format_duration(sum(map(guess, fits)))} left" if fits else ""
 
 
+def inference_gap(model: Any, data: Any) -> float:
+    """How much higher the test-time net scores than the cost-augmented one (paper 003, Table 3)."""
+    from lossnet.proposals import NetOutput
+
+    scores = [model._measure(data, model._outputs(NetOutput(n), data)) for n in PAIR]
+    return float(scores[0] - scores[1])
+
+
 def measured(model: Any, fit: Fit, parts: Parts[Any]) -> dict[str, float]:
-    """The metrics of a fitted model on the validation (by that word) and the test part, and facts of the fit.
+    """The metrics of a fitted model on the test part and, by that word, the validation part.
 
     Labels are measured at 0.5 and at a threshold tuned on validation data. Where the energy
     refines the task-net's output, ``net`` stands for that output alone and ``tuned steps`` for as
@@ -195,6 +206,8 @@ def measured(model: Any, fit: Fit, parts: Parts[Any]) -> dict[str, float]:
                 found.update({f"{name}{key}": value for key, value in values.items()})
 
     measure("")
+    if {*PAIR} <= model.nets_.keys():
+        found["validation gap"] = inference_gap(model, parts.validation)
     if fit.row.method in REFINED:
         model.tune_refinement(parts.validation, most=MOST_STEPS)
         found["refinement steps"] = float(model.refine_steps_ or 0)

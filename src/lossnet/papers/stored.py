@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from lossnet.errors import DataError
 from lossnet.papers.settings import configuration, same, usual_configuration
+from lossnet.papers.table import Benchmark
 from lossnet.reports import Run, find, get, record
 
 TAG = "reproduce"
@@ -32,6 +34,7 @@ class StoredRuns:
         self.used: set[int] = set()
         self.asked: set[tuple[str, str]] = set()
         self._runs: dict[tuple[str, str], list[Run]] = {}
+        self._benchmarks: dict[str, list[Run]] = {}
         for run in find(folder, tags=TAG, damaged="warn"):
             self._runs.setdefault((run.data, run.method), []).append(run)
 
@@ -49,13 +52,29 @@ class StoredRuns:
         self.used |= {id(run) for run in found}
         return sorted({run.seed: run for run in found}.values(), key=lambda run: run.seed)
 
+    def of_benchmark(self, benchmark: Benchmark, label: str) -> list[Run]:
+        """The runs of a benchmark script under a row's label."""
+        name = benchmark.data
+        if name not in self._benchmarks:
+            self._benchmarks[name] = find(self.folder, data=name, damaged="warn")
+        found = [
+            run
+            for run in self._benchmarks[name]
+            if run.method == label and benchmark.where.items() <= run.configuration.items()
+        ]
+        if any(run.configuration != found[0].configuration for run in found):
+            what = f"the runs of {label} on {name} in {self.folder} differ in their settings"
+            raise DataError(f"{what}; keep those of one configuration")
+        return found
+
     def set_aside(self, others: Iterable[tuple[str, Any]] = ()) -> int:
         """How many runs of the data and methods asked for have other settings or other data.
 
-        Those of ``others``, data and model, are also wanted.
+        Those of ``others``, data and estimator, do not count as such.
         """
         for data, model in others:
-            self.matching(data, model)
+            if (store_name(data), model.method) in self.asked:
+                self.matching(data, model)
         runs = [run for place in self.asked for run in self._runs.get(place, [])]
         return sum(id(run) not in self.used for run in runs)
 

@@ -18,6 +18,21 @@ class Printed(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Benchmark:
+    """Runs of a benchmark script that stand for a column which ``reproduce`` cannot run.
+
+    Args:
+        script: the script, which has its own settings.
+        data: what the store calls its data.
+        where: settings that select among its runs.
+    """
+
+    script: str
+    data: str
+    where: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Column:
     """A column of a table: one metric on one data set.
 
@@ -27,6 +42,7 @@ class Column:
         metric: the recorded metric that the paper's number is compared with.
         preset: the preset of rows by "ours by the preset".
         settings: the estimator's parameters that belong to the column, with preset and without.
+        benchmark: whose runs are shown; rows are found by their labels.
     """
 
     printed: str
@@ -34,6 +50,7 @@ class Column:
     metric: str
     preset: str = "paper"
     settings: Mapping[str, Any] = field(default_factory=dict)
+    benchmark: Benchmark | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,132 @@
+"""The tables of paper 003: inference networks trained with the energy (InfNet+)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lossnet.papers.table import Column, Row, Table
+
+#: Which of a token's features the columns have; the data at hand has no parts of speech or chunks.
+_NER: dict[str, Any] = {"chars": False, "case": False, "fixed_vectors": True}
+_PLUS: dict[str, Any] = {"chars": False, "case": True, "fixed_vectors": False}
+_MORE: dict[str, Any] = {"chars": True, "case": True, "fixed_vectors": False}
+_POS = Column("POS", "twitter_pos", "accuracy", settings={"case": False, "fixed_vectors": True})
+_CONLL = (
+    Column("NER", "conll2003-words", "span-f1", settings=_NER),
+    Column("NER+", "conll2003", "span-f1", settings=_PLUS),
+)
+_WNUT = (
+    Column("WNUT-17 NER", "wnut17", "span-f1", settings=_NER),
+    Column("WNUT-17 NER+", "wnut17", "span-f1", settings=_PLUS),
+    Column("WNUT-17 NER++", "wnut17", "span-f1", settings=_MORE),
+)
+_PROTOCOL = (
+    "POS: token accuracy on Twitter (Gimpel et al. 2011), 1,000 tweets to train, 327 to stop "
+    "early, 500 to test, 100-dimensional skip-gram vectors of tweets, fixed, BiLSTM of 100; NER: "
+    "span F1 on CoNLL-2003 as conlleval, BIOES, 100-dimensional GloVe vectors, BiLSTM of 128; NER "
+    "has words and fixed vectors, NER+ also case, parts of speech, chunks and trained vectors, "
+    "NER++ characters too; seeds are not given"
+)
+_OURS = (
+    "GloVe vectors, of Wikipedia and news, in place of the tweets' own; CoNLL-2003 needs a licence "
+    "and WNUT-17, which is harder, stands in without parts of speech and chunks: compare its rows "
+    "with each other only"
+)
+_CE: dict[str, Any] = {"xent_weight": 1.0}
+_NO_CE: dict[str, Any] = {"xent_weight": 0.0}
+
+
+def _sharing(how: str, numbers: str) -> Row:
+    name = "infnet-plus" if how == "stacked" else f"infnet-plus-{how}"
+    return Row(f"compound, {how}", "infnet-plus", numbers, {"sharing": how}, name=name)
+
+
+def _global(letter: str, kind: str, numbers: str) -> Row:
+    how, name = {"global_energy": kind}, f"infnet-plus-GE({letter})"
+    words = f"+ global energy GE({letter})"
+    return Row(words, "infnet-plus", numbers, {"sharing": "stacked"}, how, name=name)
+
+
+def _margin(truncate: bool, xent: dict[str, Any], numbers: str) -> Row:
+    words = "cut at 0" if truncate else "not cut"
+    with_ce = "with CE" if xent["xent_weight"] else "without CE"
+    name = f"infnet{'-cut' if truncate else ''}{'' if xent['xent_weight'] else '-no-ce'}"
+    params = {"truncate": truncate, **xent}
+    return Row(f"margin-rescaled, {words}, {with_ce}", "infnet", numbers, params, name=name)
+
+
+def _perceptron(xent: dict[str, Any], numbers: str) -> Row:
+    with_ce = "with CE" if xent["xent_weight"] else "without CE"
+    name = f"infnet-perceptron{'' if xent['xent_weight'] else '-no-ce'}"
+    params = {"loss": "perceptron", **xent}
+    return Row(f"perceptron, not cut, {with_ce}", "infnet", numbers, params, name=name)
+
+
+TABLES = (
+    Table(
+        "infnet-table1",
+        "paper 003, Table 1",
+        "cutting the margin at zero, and local cross-entropy",
+        _PROTOCOL,
+        (_POS, *_CONLL),
+        (
+            _margin(True, _NO_CE, "13.9 3.91 3.91"),
+            _margin(False, _NO_CE, "87.9 85.1 88.6"),
+            _margin(True, _CE, "89.4 85.2 89.5"),
+            _margin(False, _CE, "89.4 85.2 89.5"),
+            _perceptron(_NO_CE, "88.2 84.0 88.1"),
+            _perceptron(_CE, "88.6 84.7 89.0"),
+        ),
+        ours=_OURS,
+    ),
+    Table(
+        "infnet-table2",
+        "paper 003, Table 2",
+        "the compound objective, and how the two nets share parameters",
+        _PROTOCOL,
+        (_POS, *_CONLL, *_WNUT),
+        (
+            Row("BiLSTM", "cross-entropy", "88.8 84.9 89.3 - - -"),
+            _margin(False, _CE, "89.4 85.2 89.5 - - -"),
+            _perceptron(_CE, "88.6 84.4 89.0 - - -"),
+            _sharing("separated", "89.7 85.0 89.8 - - -"),
+            _sharing("shared", "89.8 85.6 90.1 - - -"),
+            _sharing("stacked", "89.8 85.6 90.1 - - -"),
+        ),
+        ours=_OURS,
+    ),
+    Table(
+        "infnet-table3",
+        "paper 003, Table 3",
+        "how much better the test-time net is than the cost-augmented net",
+        f"difference of the two nets' accuracy or F1 on the development part; {_PROTOCOL}",
+        (
+            Column("POS", "twitter_pos", "validation gap", settings=_POS.settings),
+            Column("NER", "conll2003-words", "validation gap", settings=_NER),
+            Column("WNUT-17 NER", "wnut17", "validation gap", settings=_NER),
+        ),
+        (
+            _margin(False, _CE, "0.2 0 -"),
+            _sharing("separated", "2.2 0.4 -"),
+            _sharing("shared", "1.9 0.5 -"),
+            _sharing("stacked", "2.6 1.7 -"),
+        ),
+        ours=f"{_OURS}; a stacked net is shown the truth, as in training",
+    ),
+    Table(
+        "infnet-table4",
+        "paper 003, Table 4",
+        "global energies: language models of the tags",
+        _PROTOCOL,
+        (*_CONLL, Column("NER++", "conll2003", "span-f1", settings=_MORE), *_WNUT),
+        (
+            Row("BiLSTM", "cross-entropy", "- - - - - -"),
+            _margin(False, _CE, "85.2 89.5 90.2 - - -"),
+            _sharing("stacked", "85.6 90.1 90.8 - - -"),
+            _global("a", "forward", "85.8 90.2 90.7 - - -"),
+            _global("b", "both", "85.9 90.2 90.8 - - -"),
+            _global("c", "both+words", "86.3 90.4 91.0 - - -"),
+        ),
+        ours=_OURS,
+    ),
+)
