@@ -1,7 +1,8 @@
 """Write the tables of the results store into the docs: ``python benchmarks/report.py``.
 
 Replaces the text between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` in README.md,
-docs/results.md and docs/choosing.md. ``--check`` only reports whether they are up to date.
+docs/results.md, docs/choosing.md, docs/decisions.md and docs/papers.md. ``--check`` only reports
+whether they are up to date.
 """
 
 from __future__ import annotations
@@ -25,12 +26,19 @@ import structured_decisions
 import tagging_speed
 import text
 
+from lossnet.papers.report import page as papers_page
 from lossnet.reports import find, summarise
 
 ROOT = Path(__file__).parents[1]
 PAGES = tuple(
     ROOT / page
-    for page in ("README.md", "docs/results.md", "docs/choosing.md", "docs/decisions.md")
+    for page in (
+        "README.md",
+        "docs/results.md",
+        "docs/choosing.md",
+        "docs/decisions.md",
+        "docs/papers.md",
+    )
 )
 
 
@@ -186,6 +194,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "truncation": lambda: printed(sequence.print_truncation),
     "citations": lambda: printed(citations.table),
     "images": lambda: printed(images.table, data=list(images.DATA)),
+    "papers": lambda: papers_page(ROOT / "results"),
     "own-loop": own_loop,
     "speed": speed,
     "tagging-speed": tagging_speed.table,

@@ -17,7 +17,7 @@ from lossnet.tasks.options import names
 if TYPE_CHECKING:
     from lossnet.papers.runs import Fit, Runner
     from lossnet.papers.settings import Kind
-    from lossnet.papers.table import Table
+    from lossnet.papers.table import Figure, Table
 
 #: Seconds above which the paper's schedule needs a yes.
 LONG = 3600.0
@@ -61,10 +61,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     found = entry(args.name)
     check_seeds(args.seeds)
-    if not isinstance(found, Table):
-        from lossnet.papers.figures import draw
-
-        return draw(found, root, Path(args.out), quiet=args.quiet)
+    assert isinstance(found, Table)
     return _table(chosen(found, args.rows, args.columns), root, args)
 
 
@@ -145,12 +142,12 @@ def _listing(root: Path) -> str:
     from lossnet.papers import FIGURES, TABLES
     from lossnet.papers.data_sets import DATA_SETS
 
-    lines, absent = [], {}
-    for one in (*TABLES.values(), *FIGURES.values()):
-        columns = getattr(one, "columns", None)
-        data = list(dict.fromkeys(c.data for c in columns)) if columns else list(one.data)
+    every: list[Table | Figure] = [*TABLES.values(), *FIGURES.values()]
+    lines: list[str] = []
+    absent: dict[str, str] = {}
+    for one in every:
         shown = []
-        for name in data:
+        for name in one.data:
             needs = DATA_SETS[name].needs(root)
             absent |= {name: needs} if needs else {}
             shown.append(f"{name} (missing)" if needs else name)

@@ -18,7 +18,7 @@ FIGURES: dict[str, Figure] = {}
 
 def entry(name: str) -> Table | Figure:
     """The table or figure of that name."""
-    known = {**TABLES, **FIGURES}
+    known: dict[str, Table | Figure] = {**TABLES, **FIGURES}
     if name not in known:
         raise unknown("table or figure", name, known)
     return known[name]

@@ -62,11 +62,6 @@ class Filled:
         """Whether a cell was run in any way."""
         return any(self.values(row, column, kind) for kind in self.kinds)
 
-    def shown(self, kind: Kind) -> bool:
-        """Whether a way to run is worth a column: it has runs, or is not the paper's schedule."""
-        cells = [(row, column) for row in self.table.rows for column in self.table.columns]
-        return kind.schedule != "paper" or any(self.values(*cell, kind) for cell in cells)
-
     def markdown(self, *, run_only: bool = False, level: int = 2) -> str:
         """The table; ``run_only`` leaves out what was not run."""
         table = self.table
@@ -78,15 +73,17 @@ class Filled:
             rows = [row for row in table.rows if not run_only or self.has_runs(row, column)]
             if rows:
                 lines += ["", f"{'#' * (level + 1)} {column.printed}{_origin(column)}", ""]
-                lines += [*self._lines(rows, column), *self._reasons(rows, column)]
+                usual = () if run_only or column.benchmark else (Kind("preset"), Kind("default"))
+                has = [k for k in self.kinds if any(self.values(row, column, k) for row in rows)]
+                kinds = [kind for kind in self.kinds if kind in has or kind in usual]
+                lines += [*self._lines(rows, column, kinds), *self._reasons(rows, column)]
         return "\n".join(lines)
 
-    def _lines(self, rows: Sequence[Row], column: Column) -> list[str]:
-        kinds = [kind for kind in self.kinds if self.shown(kind)]
+    def _lines(self, rows: Sequence[Row], column: Column, kinds: Sequence[Kind]) -> list[str]:
         tuned = any(self._tuned.get((row.label, column.printed, k)) for row in rows for k in kinds)
         heads = ["method", "paper"]
         for kind in kinds:
-            heads += [kind.words, "difference"]
+            heads += ["ours" if column.benchmark else kind.words, "difference"]
         heads += [f"{kind.words.removeprefix('ours, ')}, tuned" for kind in kinds if tuned]
         lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
         for row in rows:
@@ -134,6 +131,19 @@ def missing_data(table: Table, root: Path) -> list[str]:
         if needs := DATA_SETS[column.data].needs(root):
             found[column.data] = f"{column.data}: {needs}"
     return list(found.values())
+
+
+def page(results: Path) -> str:
+    """Every table of which something has been run."""
+    from lossnet.papers import TABLES
+
+    runs, found = StoredRuns(results), []
+    for table in TABLES.values():
+        filled = Filled(table, runs, Path("data"))
+        cells = [(row, column) for row in table.rows for column in table.columns]
+        if any(filled.has_runs(*cell) for cell in cells):
+            found.append(filled.markdown(run_only=True))
+    return "\n\n".join(found)
 
 
 def every_cell(root: Path) -> Iterator[tuple[str, Any]]:

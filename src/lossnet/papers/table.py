@@ -106,6 +106,11 @@ class Table:
     seeds: int | None = None
     why: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
+    @property
+    def data(self) -> list[str]:
+        """The names of its data sets."""
+        return list(dict.fromkeys(column.data for column in self.columns))
+
     def number(self, row: Row, column: Column) -> Printed | None:
         """The paper's number in a cell, None where it has none."""
         found = row.numbers.split()
