@@ -61,6 +61,22 @@ def test_compare_by_the_preset(lossnet: Run, csv_file: Path, tmp_path: Path) -> 
     assert ", hidden=" not in shared
 
 
+def test_results_of_marked_files_are_tagged(lossnet: Run, tmp_path: Path) -> None:
+    classes = "@relation r\n@attribute x numeric\n@attribute class hierarchical a,a/b,c\n@data\n"
+    rows = "".join(f"{k},{'a/b' if k % 2 else 'c'}\n" for k in range(8))
+    for part in ("train.reconstructed", "valid", "test"):
+        (tmp_path / "d").mkdir(exist_ok=True)
+        (tmp_path / "d" / f"d.{part}.arff").write_text(classes + rows)
+    how = ["--method", "cross-entropy", "--preset", "paper:expr_fun", "--set", "max_epochs=1"]
+    out, store = ["--out", tmp_path / "a"], ["--results", tmp_path / "store"]
+    assert "marked 'reconstructed'" in lossnet("train", tmp_path / "d", *how, *out, *store).out
+    (run,) = find(tmp_path / "store")
+    assert run.tags == ["reconstructed", "train"]
+    methods = ["--methods", "cross-entropy", "--seeds", "1", "--set", "max_epochs=1", "--quiet"]
+    lossnet("compare", tmp_path / "d", *methods, "--out", tmp_path / "b")
+    assert "A file is marked 'reconstructed'." in (tmp_path / "b" / "report.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("preset", "message"),
     [

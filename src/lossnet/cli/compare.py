@@ -127,7 +127,8 @@ def _stored_or_trained(
     if (gain := gain_or_none(model, getattr(parts, part))) is not None:
         known = NATS_PARTS if gain.dependence is not None else NATS_PARTS[:-1]
         metrics |= {NATS: gain.nats, **{f"{NATS}, {name}": getattr(gain, name) for name in known}}
-    return record_run(store, wanted, model, metrics, command=args.command, tag="compare")
+    tags = ["compare", *parts.marks]
+    return record_run(store, wanted, model, metrics, command=args.command, tags=tags)
 
 
 def _columns(task: Task, runs: list[Run], parts: Parts[Any]) -> list[str]:
@@ -168,7 +169,9 @@ def _report(task: Task, runs: list[Run], parts: Parts[Any], args: argparse.Names
         settings.append(f"- {method}: {', '.join(texts)}")
     shared = [f"{k}={v}" for k, v in runs[0].configuration.items() if k not in own]
     settings.append(f"- all: {', '.join(shared)}")
-    head = f"# {parts.name}\n\n{task.sizes(parts, args)}.\n{measured}\n\n{shown}\n\n{said}"
+    marks = "".join(f" A file is marked {mark!r}." for mark in parts.marks)
+    sizes = f"{task.sizes(parts, args)}.{marks}"
+    head = f"# {parts.name}\n\n{sizes}\n{measured}\n\n{shown}\n\n{said}"
     return head + "\n".join(["Settings:", "", *settings, "", f"Made by `{args.command}`.", ""])
 
 

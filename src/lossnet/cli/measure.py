@@ -46,13 +46,13 @@ def identity(settings: Settings, model: Any, parts: Parts[Any]) -> dict[str, Any
 
 
 def record_run(
-    store: Path, run: dict[str, Any], model: Any, metrics: Any, *, command: str, tag: str
+    store: Path, run: dict[str, Any], model: Any, metrics: Any, *, command: str, tags: list[str]
 ) -> Run:
     """Write a run, known by its identity, to a results store; the run as the store holds it."""
     from lossnet.reports import get, record
 
     time = seconds(model)
-    record(store, **run, command=command, metrics=metrics, seconds=time, tags=(tag,))
+    record(store, **run, command=command, metrics=metrics, seconds=time, tags=tags)
     found = get(store, **run)
     assert found is not None
     return found

@@ -128,7 +128,8 @@ def _save(
     if args.results and report:
         run = identity(settings, model, parts)
         metrics = settings.task.flat(report[run["configuration"]["measured_on"]])
-        record_run(args.results, run, model, metrics, command=args.command, tag="train")
+        tags = ["train", *parts.marks]
+        record_run(args.results, run, model, metrics, command=args.command, tags=tags)
     elif args.results:
         note("nothing is recorded: there is no validation or test part")
     return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ PARTS = ("train", "validation", "test")
 #: first to validate.
 PART_WORDS = dict.fromkeys(("valid", "validation", "val", "dev", "testa"), "validation")
 PART_WORDS |= {"train": "train", "training": "train", "test": "test", "testb": "test"}
+#: The note on a file with such a word.
+_MARK = re.compile(r" is marked '(.+)'$")
 
 
 class Data(Protocol):
@@ -81,6 +84,12 @@ class Parts(Generic[D]):
         for part in PARTS:
             if (data := getattr(self, part)) is not None:
                 yield part, data
+
+    @property
+    def marks(self) -> list[str]:
+        """What files' names add to a part, ``a.train.reconstructed.arff``; it tags results."""
+        notes = [note for _, data in self.items() for note in data.notes]
+        return sorted({found[1] for note in notes if (found := _MARK.search(note))})
 
     def with_validation(self, fraction: float = 0.2, *, seed: int = 0) -> Self:
         """The same, with a validation part cut from the training part where there is none."""

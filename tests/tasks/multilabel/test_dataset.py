@@ -93,3 +93,14 @@ def test_sparse_input_of_any_format() -> None:
     assert data.is_sparse
     assert data.X.dtype == np.float32
     assert data.X.format == "csr"
+
+
+def test_the_root_of_a_hierarchy_as_a_label() -> None:
+    data = MultiLabelData(np.eye(2), [[1, 1], [0, 0]], label_names=["a", "a/b"], parents={1: [0]})
+    rooted = data.with_root()
+    np.testing.assert_array_equal(rooted.Y, [[1, 1, 1], [0, 0, 1]])
+    assert rooted.label_names == ["a", "a/b", "root"]
+    assert rooted.parents == {0: [2], 1: [0]}
+    assert rooted.notes == ["the hierarchy's root is a label, on in every row"]
+    with pytest.raises(DataError, match="has no hierarchy"):
+        MultiLabelData(np.eye(2), np.eye(2)).with_root()

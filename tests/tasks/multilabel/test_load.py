@@ -55,6 +55,7 @@ def test_folder_with_three_parts_and_a_mark(write, tmp_path, word) -> None:
         ("test", 1),
     ]
     assert splits.train.notes == ["x_FUN.train.reconstructed.arff is marked 'reconstructed'"]
+    assert splits.marks == ["reconstructed"]
     assert splits.test is not None
     assert splits.test.notes == []
 

@@ -14,6 +14,7 @@ How the released runs differ from these, and why:
 - The task-net's pass, with its dropout, serves all loss-net steps of a round; the released code
   made a new one for each.
 - nce-energy stops by its own validation loss, not by the F1 of its predictions.
+- Their spo_fun and expr_fun count the hierarchy's root as a label: ``MultiLabelData.with_root``.
 - In seal-static the net that supplies noise learns at the task-net's rate; the released one was a
   cross-entropy model. Real-valued columns are standardised; the released files were normalised.
 """
