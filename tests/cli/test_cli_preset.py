@@ -80,7 +80,7 @@ def test_results_of_marked_files_are_tagged(lossnet: Run, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("preset", "message"),
     [
-        ("Paper", "preset must be None, 'paper' or 'paper:ROW' with a row of bibtex, cal500"),
+        ("Paper", "preset must be None, 'paper' or 'paper:ROW' with a row of bibtex, bookmarks"),
         ("paper:bibtx", "did you mean 'bibtex'?"),
     ],
 )
@@ -105,13 +105,3 @@ def test_methods_shows_where_preset_and_default_differ(lossnet: Run) -> None:
     assert ["method.entropy_weight", "1.0", "0.0", why] in lines
     assert ["method.rounds", "1", "5"] in [line[:3] for line in lines]
     assert "--preset paper" not in lossnet("methods", "crf").out
-
-
-def test_every_difference_has_a_reason(lossnet: Run) -> None:
-    from lossnet.tasks.registry import tasks
-
-    for name in sorted({name for task in tasks() for name in task.estimator.papers.rows}):
-        table = lossnet("methods", name).out.split("why they differ")
-        for line in "\n".join(table[1:]).splitlines():
-            if line.startswith("  "):
-                assert len(line.split(maxsplit=3)) == 4, (name, line)

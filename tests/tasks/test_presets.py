@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from lossnet import MultiLabelClassifier, SequenceTagger, TextClassifier
+from lossnet.cli.methods import _flat
 from lossnet.errors import DataError, SettingError
 from lossnet.recipes import build
 from lossnet.tasks.registry import tasks
@@ -66,14 +67,20 @@ def test_the_parts_of_energy_networks() -> None:
 
 
 @pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
-def test_every_row_of_every_task_can_be_built(task) -> None:
+def test_every_row_of_every_task_can_be_built_and_says_why(task) -> None:
     kind = task.estimator
     for method, rows in kind.papers.rows.items():
         assert build(method).needs <= kind.provides
+        usual = _flat(method, kind(method))
         for row in rows:
             estimator = kind(method, preset=f"paper:{row}")
             estimator._check_settings()
             assert estimator.resolved_params()["preset"] == f"paper:{row}"
+            changed = [
+                key for key, value in _flat(method, estimator).items() if value != usual[key]
+            ]
+            unexplained = [key for key in changed if not kind.papers.reason(key)]
+            assert (changed != [], unexplained) == (True, []), (method, row)
 
 
 @pytest.mark.skipif(not FACTS.exists(), reason="the released settings are not here")

@@ -66,7 +66,7 @@ def _papers(name: str) -> list[str]:
         ]
         first, *others = kind.papers.rows[name]
         more = f"; others: {', '.join(others)} (--preset paper:{others[0]})" if others else ""
-        lines += ["", f"for {task} data, --preset paper is as in the paper, row {first}{more}:"]
+        lines += ["", f"--preset paper for {task} data, row {first}{more}:"]
         lines.append(aligned([["  parameter", "default", "paper", "why they differ"], *cells]))
     return lines
 

@@ -23,6 +23,7 @@ from lossnet.tasks.image.deciding import PixelDecisions
 from lossnet.tasks.image.folders import as_images
 from lossnet.tasks.image.images import ImageData, Size
 from lossnet.tasks.image.metrics import IMAGE_METRICS
+from lossnet.tasks.image.paper_settings import PAPERS
 from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import Standardiser
@@ -53,6 +54,8 @@ class ImageSegmenter(PixelDecisions):
         method_params: parameters of the named method that override its defaults; each can also
             be set as ``method__name``. Methods whose cost is soft F1 use soft IoU here, and
             :data:`~lossnet.tasks.image.pixels.PIXEL_DEFAULTS` lists the other differences.
+        preset: ``"paper"`` or ``"paper:ROW"``, the settings of a paper's experiments where you give
+            no other; see ``docs/methods.md``.
         classes: number or names of the classes; None uses those in the training masks.
         task_net: ``"unet"``, a small U-Net, ``"fcn"``, the papers' network, or a function
             ``(channels, outputs) -> nn.Module`` from images ``(B, channels, H, W)`` to logits.
@@ -117,6 +120,7 @@ class ImageSegmenter(PixelDecisions):
 
     provides: ClassVar[frozenset[str]] = StructuredEstimator.provides | LOCAL
     labels_noun: ClassVar[str] = "masks"
+    papers = PAPERS
 
     method: str | Method = "alen"
     _: KW_ONLY

@@ -13,6 +13,7 @@ How the released runs differ from these, and why:
   had no gradient; a frozen loss-net kept its dropout. So expect other numbers for these rows.
 - The task-net's pass, with its dropout, serves all loss-net steps of a round; the released code
   made a new one for each.
+- eurlexev's released ranking run subtracts log q, as NCE does, and is left out.
 - nce-energy stops by its own validation loss, not by the F1 of its predictions.
 - Their spo_fun and expr_fun count the hierarchy's root as a label: ``MultiLabelData.with_root``.
 - In seal-static the net that supplies noise learns at the task-net's rate; the released one was a
@@ -70,6 +71,18 @@ seal-regression        2x400 0.5 200 3+1x5  1.137e-4 0.001757 1e-5     9.266    
 seal-regression-s      2x400 0.5 200 6+1x1  1.289e-4 0.003305 1e-5     9.848    -      5   0.6029
 seal-nce               2x400 0.5 200 6+1x5  0.003732 8.478e-4 1e-5     0.9102   -      20  -
 seal-ranking           2x400 0.5 200 3+1x10 8.593e-4 9.949e-5 1e-5     1.005    -      80  -
+[eurlexev]
+cross-entropy          2x500 0.1 200 -      -        0.005    1e-5     -        -      -   -
+spen                   2x500 0.1 200 -      1.295e-5 -        1e-5     -        -      -   0.006851
+dvn                    2x500 0.2 200 -      1.603e-4 -        0.03959  -        -      -   0.05492
+nce-energy             2x500 0.1 300 -      1.147e-5 -        1e-5     -        -      40  0.1
+seal-static-margin     2x500 0.1 200 0+1x1  -        0.004568 1e-5     0.0042   -      -   -
+seal-static-regression 2x500 0.2 200 0+1x1  -        0.003619 0.001449 2.429    -      -   -
+seal-static-nce        2x500 0.1 300 0+1x1  -        0.003194 1e-5     0.07121  -      -   -
+seal-margin            2x500 0.2 300 1+5x1  3.401e-4 0.002088 1e-5     0.001641 0.8189 -   -
+seal-regression        2x500 0.1 300 6+1x5  2.215e-4 0.002325 1e-5     0.001102 -      -   -
+seal-regression-s      2x500 0.1 300 12+1x1 5.263e-5 0.006438 1e-5     0.07781  -      35  0.06001
+seal-nce               2x500 0.1 300 6+1x5  4.985e-4 0.0025   1e-5     1.497    -      40  -
 [expr_fun]
 cross-entropy          4x200 0.2 200 -      -        0.005    1e-5     -        -      -   -
 spen                   4x200 0.2 200 -      1.016e-5 -        1e-5     -        -      -   0.007178
@@ -111,9 +124,10 @@ seal-nce               4x300 0.1 300 3+1x10 0.008205 5.437e-4 1e-5     1        
 seal-ranking           4x300 0.1 300 3+1x5  0.00612  0.001089 1e-5     1.19     -      40  -
 """
 _BATCH = 32
+_CUT: dict[str, Any] = {"threshold": 0.5, "decode": "threshold", "metric": "example-f1"}
 _COMMON: dict[str, Any] = {
-    **{"batch_size": _BATCH, "max_epochs": 300, "patience": 20, "metric": "example-f1"},
-    **{"threshold": 0.5, "decode": "threshold", "constraints": ()},
+    **{**_CUT, "batch_size": _BATCH, "max_epochs": 300, "patience": 20},
+    "constraints": (),  # not those of a hierarchy
 }
 _TASK = {"clip": 10.0, "plateau": 6}
 _ENERGY = {"clip": None, "plateau": None}
@@ -141,6 +155,7 @@ WHY = {
     "inference": "plain steps on the value, as in the DVN paper; SEAL's code takes Adam's",
     "others": "as in DVN's code; SEAL's learns from adversarial outputs and the truth",
     "predict_steps": "as many as in training",
+    "path": "followed through energies, the energy gains by bad outputs of the task-net",
     "start": "the net's output is nearer than three random points",
 }
 
@@ -253,10 +268,23 @@ def _static(line: _Line) -> dict[str, Any]:
     }
 
 
+#: ALEN (paper 004, experiments): DVN's energy network, and a net of two layers. The paper found
+#: learning rates and weights by a grid search and does not print them.
+_ALEN = Row({**_CUT, "hidden": (150,), "global_hidden": 16})
+#: Paper 002 (section 3.3 and Eq. 3) prints no sizes, rates or steps, and its Hessian is indefinite
+#: early in training: nets, schedule, damping and curvature stay.
+_IMPLICIT = Row(_CUT, {"path": "all"})
+_IMPLICIT_NCE = Row(_CUT, {"path": "all", "entropy_weight": 0.0})
+
+
 def _rows() -> dict[str, dict[str, Row]]:
     rows: dict[str, dict[str, Row]] = {}
     for (data, method), line in _LINES.items():
         rows.setdefault(method, {})[data] = Row(line.parameters, _method_params(line))
+    rows |= {method: {"bibtex": _ALEN, "bookmarks": _ALEN} for method in ("alen", "aen")}
+    for method in ("ssvm", "dvn", "cd", "nce"):
+        row = _IMPLICIT_NCE if method == "nce" else _IMPLICIT
+        rows[f"implicit-{method}"] = dict.fromkeys(("bibtex", "delicious", "eurlexev"), row)
     return rows
 
 

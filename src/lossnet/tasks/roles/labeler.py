@@ -24,6 +24,7 @@ from lossnet.recipes import defaults
 from lossnet.spaces import Space
 from lossnet.tasks.method_checks import feature_net
 from lossnet.tasks.roles.metrics import GIVEN, role_scores
+from lossnet.tasks.roles.paper_settings import PAPERS
 from lossnet.tasks.roles.predicates import MARK, NO_ROLE, PREDICATE, VERB, RoleData
 from lossnet.tasks.roles.role_decoding import chain_decoder, forbidden, role_decoder
 from lossnet.tasks.roles.role_energy import TOGETHER, role_space, summed, tags_together
@@ -98,6 +99,7 @@ class SemanticRoleLabeler(TaggingEstimator):
     inputs_noun = "a triple of sentences, predicates"
     inputs_taken = (3, 3)
     given_span = GIVEN
+    papers = PAPERS
 
     # Settings --------------------------------------------------------------------------------
 

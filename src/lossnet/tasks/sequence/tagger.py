@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lossnet.recipes import defaults
 from lossnet.tasks.sequence.inputs import Columns, refuse_text
+from lossnet.tasks.sequence.paper_settings import PAPERS
 from lossnet.tasks.sequence.rewards import RewardFunction
 from lossnet.tasks.sequence.tagging import TaggingEstimator
 from lossnet.tasks.sequence.tags import Span, span_scheme, spans
@@ -32,6 +33,8 @@ class SequenceTagger(TaggingEstimator):
         method_params: parameters of the named method that override its defaults; each can also
             be set as ``method__name``. Methods whose cost is soft F1 use the share of wrong
             tokens here; :data:`TAGGING_DEFAULTS` lists the other differences.
+        preset: ``"paper"`` or ``"paper:ROW"``, the settings of a paper's experiments where you give
+            no other; see ``docs/methods.md``.
         hidden: width of the LSTMs in each direction.
         dropout: dropout of an LSTM's input and output, or on top of an encoder; None is 0.5, and
             0.1 where the encoder is trained.
@@ -112,6 +115,8 @@ class SequenceTagger(TaggingEstimator):
     >>> tagger.fit(sentences, tags).predict([["the", "cat"]])[0].__len__()
     2
     """
+
+    papers = PAPERS
 
     def _task_defaults(self) -> dict[str, Any]:
         name = str(self.method)

@@ -22,9 +22,9 @@ from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.metrics import with_unseen
 from lossnet.tasks.multilabel.targets import Labels
-from lossnet.tasks.presets import Papers
 from lossnet.tasks.text.encoding import Pooling, TextEncoder, TextNet, Truncation
 from lossnet.tasks.text.label_lists import LabelLists, read_labels
+from lossnet.tasks.text.paper_settings import PAPERS
 from lossnet.tasks.text.texts import TextData
 from lossnet.tasks.text.tfidf import Tfidf
 from lossnet.tasks.text.token_batches import TextSource
@@ -101,7 +101,7 @@ class TextClassifier(MultiLabelClassifier):
     min_count: int = 2
     max_features: int = 5_000
 
-    papers = Papers()
+    papers = PAPERS
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
