@@ -42,7 +42,7 @@ TABLES = (
         "paper 002, Table 1",
         "F1 on multi-label data",
         _PROTOCOL,
-        (*_F1, Column("bookmarks", "bookmarks-official", _HALF)),
+        (*_F1, Column("bookmarks", "bookmarks-official", _HALF, "paper:bookmarks")),
         (
             Row("SPEN", "spen", "43.12 26.56 41.75 34.4"),
             Row("NCE", "nce-energy", "20.12 16.97 19.50 -"),
@@ -92,9 +92,9 @@ TABLES = (
         "CoNLL-2003, GloVe vectors; NER has words, NER+ also parts of speech and chunks; F1 as "
         "conlleval; seeds are not given",
         (
-            Column("NER", "conll2003-words", "span-f1", settings=_WORDS),
-            Column("NER+", "conll2003", "span-f1", settings=_CASE),
-            Column("WNUT-17 NER", "wnut17", "span-f1", settings=_WORDS),
+            Column("NER", "conll2003-words", "span-f1", "paper:ner", _WORDS),
+            Column("NER+", "conll2003", "span-f1", "paper:ner+", _CASE),
+            Column("WNUT-17 NER", "wnut17", "span-f1", "paper:ner", _WORDS),
         ),
         (
             Row("BILSTM", "cross-entropy", "84.9 89.1 -"),

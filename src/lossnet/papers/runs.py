@@ -153,7 +153,9 @@ class Runner:
         model = clone(fit.model).fit(parts.train, validation_data=parts.validation)
         seconds = time.perf_counter() - began
         metrics = measured(model, fit, parts)
-        self.runs.add(fit.column.data, fit.model, metrics, seconds, self.command)
+        measures: dict[str, Any] = {"metrics": metrics, "seconds": seconds}
+        marks, data = parts.marks, fit.column.data
+        self.runs.add(data, fit.model, marks=marks, command=self.command, **measures)
         found = metrics.get(metric_of(fit.row, fit.column))
         shown = "" if found is None else f"{fit.column.metric} {100 * found:.2f} in "
         return f"{shown}{seconds:.0f} s"

@@ -53,10 +53,13 @@ def estimator_of(row: Row, column: Column, kind: Kind, root: Path, seed: int = 0
 
 
 def _affordable(make: Any, filled: dict[str, Any]) -> dict[str, Any]:
-    """The preset's nets, rates and weights with the library's epochs and few updates per batch."""
+    """The preset's nets, rates and weights with the library's epochs and few updates per batch.
+
+    Early stopping averages as many crops as the library does; measured are all of the paper's.
+    """
     usual = {one.name: one.default for one in fields(make)}
-    epochs = {name: usual[name] for name in ("max_epochs", "patience")}
-    return {**filled, **epochs, "method_params": few_updates(filled["method_params"] or {})}
+    own = {name: usual[name] for name in ("max_epochs", "patience", "average") if name in usual}
+    return {**filled, **own, "method_params": few_updates(filled["method_params"] or {})}
 
 
 def few_updates(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +77,8 @@ class StoredRuns:
         runs = [run for place in self.asked for run in self._runs.get(place, [])]
         return sum(id(run) not in self.used for run in runs)
 
-    def add(
-        self, data: str, model: Any, metrics: dict[str, float], seconds: float, command: str
-    ) -> Run:
-        """Write a run to the store."""
+    def add(self, data: str, model: Any, *, marks: Sequence[str], **rest: Any) -> Run:
+        """Write a run to the store, tagged with what the names of its files say."""
         key: dict[str, Any] = {
             "data": store_name(data),
             "data_checksum": self.checksums[data],
@@ -89,16 +86,8 @@ class StoredRuns:
             "seed": int(model.random_state),
             "configuration": configuration(model),
         }
-        self._write(key, command=command, metrics=metrics, seconds=seconds, tags=[TAG])
+        record(self.folder, **key, **rest, tags=[TAG, *marks])
         run = get(self.folder, **key)
         assert run is not None
         self._runs.setdefault((run.data, run.method), []).append(run)
         return run
-
-    def _write(self, key: dict[str, Any], **rest: Any) -> None:
-        """Record a run; a file system that is full or busy gets a second chance."""
-        try:
-            record(self.folder, **key, **rest)
-        except OSError:
-            time.sleep(1.0)
-            record(self.folder, **key, **rest)
