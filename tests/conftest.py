@@ -49,6 +49,12 @@ def shared_roles() -> Path:
 
 
 @pytest.fixture
+def shared_trees() -> Path:
+    """The folder of the English Web Treebank's trees."""
+    return benchmark_sets("sequence/trees_ewt")
+
+
+@pytest.fixture
 def write(tmp_path: Path) -> Callable[[str, str], Path]:
     """Write text to a file of the test's own folder."""
 

@@ -1,3 +1,15 @@
+from lossnet.data.brackets import (
+    Bracket as Bracket,
+)
+from lossnet.data.brackets import (
+    Tree as Tree,
+)
+from lossnet.tasks.sequence.bracket_metrics import (
+    BracketScores as BracketScores,
+)
+from lossnet.tasks.sequence.bracket_metrics import (
+    bracket_scores as bracket_scores,
+)
 from lossnet.tasks.sequence.conll import (
     ConllFormat as ConllFormat,
 )
@@ -60,4 +72,19 @@ from lossnet.tasks.sequence.tags import (
 )
 from lossnet.tasks.sequence.tags import (
     to_scheme as to_scheme,
+)
+from lossnet.tasks.sequence.tree_coding import (
+    decode_tree as decode_tree,
+)
+from lossnet.tasks.sequence.tree_coding import (
+    encode_tree as encode_tree,
+)
+from lossnet.tasks.sequence.trees import (
+    TreeData as TreeData,
+)
+from lossnet.tasks.sequence.trees import (
+    read_trees as read_trees,
+)
+from lossnet.tasks.sequence.trees import (
+    write_trees as write_trees,
 )

@@ -18,11 +18,13 @@ from lossnet.method import Method
 from lossnet.spaces import Categorical
 from lossnet.tasks.decision import Decision
 from lossnet.tasks.estimator import StructuredEstimator
+from lossnet.tasks.sequence.bracket_metrics import bracket_scores
 from lossnet.tasks.sequence.chain_marginals import choose_spans
 from lossnet.tasks.sequence.decisions import TagJoint, trials
 from lossnet.tasks.sequence.decoding import TagRules, decoder
-from lossnet.tasks.sequence.span_metrics import span_scores
-from lossnet.tasks.sequence.tags import from_spans, span_scheme
+from lossnet.tasks.sequence.span_metrics import span_scores, token_accuracy
+from lossnet.tasks.sequence.tags import BRACKETS, from_spans, span_scheme
+from lossnet.tasks.sequence.trees import trees_of
 from lossnet.training.predict import Output, best_output, each_batch
 
 #: Metrics that count spans of all sentences together.
@@ -62,9 +64,6 @@ class TagDecisions(StructuredEstimator):
         """Tags that cannot be, ``(B, T, C)`` bool."""
         return None
 
-    def _measured(self, true: list[list[str]], predicted: list[list[str]]) -> float:
-        raise NotImplementedError
-
     def _each(
         self, function: Callable[[Context], Tensor], data: Any, source: Any = None
     ) -> list[np.ndarray]:
@@ -93,7 +92,8 @@ class TagDecisions(StructuredEstimator):
     def _trials_of(self, rule: str) -> list[Decision]:
         by_spans = self._metric_name() in SPAN_METRICS and self._takes_spans
         samples = 0 if self._exact_joint else int(self.decode_samples)
-        if rule == "samples" and self._metric_name() in SPAN_METRICS and not by_spans:
+        compared = self._metric_name() in (*SPAN_METRICS, BRACKETS) and not by_spans
+        if rule == "samples" and compared:
             samples = min(_COMPARED, int(self.decode_samples))
         elif rule == "samples" and self._metric_name() == "perfect":
             samples = int(self.decode_samples)
@@ -179,6 +179,25 @@ class TagDecisions(StructuredEstimator):
 
     # Measures --------------------------------------------------------------------------------
 
+    def _decode(self, discrete: Any) -> list[list[str]]:
+        return [[self.tags_[tag] for tag in row] for row in discrete]
+
+    def _measure(self, data: Any, outputs: Any) -> float:
+        predicted = self._decode(outputs)
+        if self._metric_name() == BRACKETS:
+            return bracket_scores(trees_of(data.tags, data), trees_of(predicted, data)).f1
+        return self._measured(data.tags or [], predicted)
+
+    def _measured(self, true: list[list[str]], predicted: list[list[str]]) -> float:
+        """The metric; an error where it counts spans and the tags mark none."""
+        if self._metric_name() == "accuracy":
+            return token_accuracy(true, predicted)
+        if self._metric_name() == BRACKETS:
+            return bracket_scores(trees_of(true), trees_of(predicted)).f1
+        mode = "strict" if self.metric == "strict-span-f1" else "conlleval"
+        scheme = span_scheme(self.tags_, self.scheme_)
+        return span_scores(true, predicted, mode=mode, scheme=scheme).f1
+
     def _effective_samples(self, decision: Decision, data: Any) -> float | None:
         if not decision.weight or not decision.samples or self._exact_joint:
             return None
@@ -186,7 +205,12 @@ class TagDecisions(StructuredEstimator):
         return float(np.mean([float(size) for size in sizes]))
 
     def _statistics(self, data: Any, discrete: Any) -> np.ndarray:
-        pairs = zip(data.tags, self._decode(discrete), strict=True)
+        predicted = self._decode(discrete)
+        if self._metric_name() == BRACKETS:
+            trees = zip(trees_of(data.tags, data), trees_of(predicted, data), strict=True)
+            found = [bracket_scores([true], [guess]) for true, guess in trees]
+            return np.array([(one.correct, one.true + one.predicted) for one in found], dtype=float)
+        pairs = zip(data.tags, predicted, strict=True)
         return np.array([self._counts(true, guess) for true, guess in pairs], dtype=float)
 
     def _counts(self, true: Sequence[str], predicted: Sequence[str]) -> list[float]:

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from lossnet.data.brackets import Bracket
 from lossnet.errors import DataError
 from lossnet.plain_text import aligned
 from lossnet.tasks.sequence.sentences import SequenceData
-from lossnet.tasks.sequence.tags import detect_scheme, has_spans, spans
+from lossnet.tasks.sequence.tags import Span, detect_scheme, has_spans, spans
+from lossnet.tasks.sequence.trees import TreeData
 
 
 def describe(data: SequenceData, by_name: Mapping[str, SequenceData], *, top: int) -> str:
@@ -32,12 +34,16 @@ def describe(data: SequenceData, by_name: Mapping[str, SequenceData], *, top: in
     blocks = ["\n".join([data.name, aligned(lines), *notes])]
     if has_spans(data.tag_names):
         blocks.append(f"spans\n{_spans(data, parts)}")
+    if isinstance(data, TreeData):
+        blocks.append(f"constituents\n{_spans(data, parts)}")
     blocks.append(f"commonest tags\n{_tags(data, top)}")
     return "\n\n".join(blocks)
 
 
 def _scheme(data: SequenceData) -> tuple[str, list[str]]:
     """The tags' scheme, and a note where they are of no one scheme."""
+    if isinstance(data, TreeData):
+        return "one tree per sentence", []
     try:
         scheme = detect_scheme(data.tags or [])
     except DataError as error:
@@ -83,16 +89,20 @@ def _tags(data: SequenceData, top: int) -> str:
 
 def _spans(data: SequenceData, parts: list[tuple[str, SequenceData]]) -> str:
     """Spans of every type: in all, in each part, and how many tokens they have."""
-    found = [
-        [span for tags in part.tags or [] for span in spans(tags)]
-        for part in [data, *(part for _, part in parts)]
-    ]
-    counts = [Counter(span.type for span in side) for side in found]
+    found = [_of_part(part) for part in [data, *(part for _, part in parts)]]
+    counts = [Counter(kind for kind, _, _ in side) for side in found]
     tokens: Counter[str] = Counter()
-    for span in found[0]:
-        tokens[span.type] += span.end - span.start
+    for kind, start, end in found[0]:
+        tokens[kind] += end - start
     lines = [["type", "spans", *(name for name, _ in parts), "tokens per span"]]
     for kind, count in sorted(counts[0].items(), key=lambda item: (-item[1], item[0])):
         own = [f"{side[kind]:,}" for side in counts]
         lines.append([kind or "(none)", *own, f"{tokens[kind] / count:.2f}"])
     return aligned(lines, right=range(1, len(lines[0])))
+
+
+def _of_part(data: SequenceData) -> list[Span] | list[Bracket]:
+    """The spans of all sentences, or the constituents of all trees."""
+    if isinstance(data, TreeData):
+        return [bracket for tree in data.trees for bracket in tree.brackets]
+    return [span for tags in data.tags or [] for span in spans(tags)]

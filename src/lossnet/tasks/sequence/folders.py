@@ -8,14 +8,15 @@ from pathlib import Path
 
 from lossnet.data.conll import DOCSTART, Table
 from lossnet.data.text import extension, utf8_text
-from lossnet.errors import DataError
+from lossnet.errors import DataError, SettingError
 from lossnet.tasks.parts import PART_WORDS, PARTS, Parts, as_parts, joined, left_out, listed
 from lossnet.tasks.sequence.conll import ConllFormat, arranged, default_format, table_of
 from lossnet.tasks.sequence.references import read_references
 from lossnet.tasks.sequence.sentences import SequenceData, check_columns
+from lossnet.tasks.sequence.trees import TREE_KINDS, is_bracketed, read_trees
 
 #: Endings of files that hold tagged sentences and nothing else.
-SEQUENCE_KINDS = ("conll", "conllu", "bio", "iob", "iob2", "bioes", "xml")
+SEQUENCE_KINDS = ("conll", "conllu", "bio", "iob", "iob2", "bioes", "xml", *TREE_KINDS)
 #: Endings of files that hold rows of numbers, which no CoNLL file has.
 _TABLES = frozenset({".arff", ".npz", ".svm", ".svmlight", ".libsvm"})
 #: Bytes of a file that decide what it is, and a feature of an svmlight file.
@@ -26,8 +27,8 @@ _XML = re.compile(r"\s*(?:<\?xml\b|<([A-Za-z][\w-]*)>.*</\1>\s*\Z)", re.DOTALL)
 def holds_sequences(path: str | Path) -> bool:
     """Whether the name of a file, or of a file in a folder, says that it holds sentences.
 
-    ``a.conll``, ``a.conllu``, ``a.bio``, ``a.iob``, ``a.xml``, and files whose names end with
-    their part, such as ``oct27.train``; a folder where it has such a file for training.
+    ``a.conll``, ``a.conllu``, ``a.bio``, ``a.iob``, ``a.xml``, ``a.trees``, and files whose names
+    end with their part, such as ``oct27.train``; a folder where it has such a file for training.
     """
     kinds = {extension(file).removeprefix(".") for file in training_files(path)}
     return bool(kinds & {*SEQUENCE_KINDS, *PART_WORDS})
@@ -72,13 +73,15 @@ def load_sequences(
 ) -> SequenceData:
     """Read all sentences of a file, or of a folder's parts one after another.
 
-    A file that is XML holds references with marked fields; any other is a CoNLL file.
+    A file that is XML holds references with marked fields, one that begins with brackets trees;
+    any other is a CoNLL file.
 
     Args:
         path: the file, also packed (``.gz``), or the folder.
         scheme: IOB1, IOB2 or BIOES, to convert the tags to it; as they stand where None.
         conll: the columns of a CoNLL file; where None, tokens first and tags last, and of a
-            CoNLL-U file (``.conllu``) the words and their universal parts of speech.
+            CoNLL-U file (``.conllu``) the words and their universal parts of speech. Of trees,
+            ``ConllFormat(columns=("pos",))`` also gives the nets the parts of speech.
     """
     return joined(SequenceFiles(path, conll).read(conll, scheme=scheme))
 
@@ -115,7 +118,7 @@ class SequenceFiles:
         if not self.path.exists():
             raise DataError(f"{path} does not exist{_other_task(str(path))}")
         self.files = part_files(self.path) if self.path.is_dir() else {"": self.path}
-        #: The rows of CoNLL files, the text of XML files.
+        #: The rows of CoNLL files, the text of XML files and of trees.
         self.contents = {part: _content(file, conll) for part, file in self.files.items()}
 
     @property
@@ -125,7 +128,7 @@ class SequenceFiles:
 
     @property
     def width(self) -> int | None:
-        """How many columns the first file has; None for XML."""
+        """How many columns the first file has; None for XML and trees."""
         first = next(iter(self.contents.values()))
         return first.width if isinstance(first, Table) else None
 
@@ -143,7 +146,7 @@ class SequenceFiles:
         for part, content in self.contents.items():
             file = self.files[part]
             if isinstance(content, str):
-                parts[part] = read_references(file, scheme=scheme, text=content)
+                parts[part] = _read_text(content, file, conll, scheme)
             else:
                 layout = conll or default_format(file)
                 parts[part] = arranged(content, file, layout, scheme=scheme, every=every)
@@ -161,7 +164,20 @@ def _content(file: Path, conll: ConllFormat | None) -> Table | str:
         wrong = f"{file} holds rows of features and labels, not tagged sentences"
         raise DataError(f"{wrong}; expected a CoNLL file{_other_task(str(file))}")
     text = utf8_text(file)
-    return text if is_xml(text) else table_of(text, file, conll or default_format(file))
+    if is_xml(text) or is_bracketed(text, file):
+        return text
+    return table_of(text, file, conll or default_format(file))
+
+
+def _read_text(
+    text: str, file: Path, conll: ConllFormat | None, scheme: str | None
+) -> SequenceData:
+    """References or trees."""
+    if is_xml(text):
+        return read_references(file, scheme=scheme, text=text)
+    if scheme is not None:
+        raise SettingError(f"{file} holds trees, which have no scheme {scheme}: leave it out")
+    return read_trees(file, columns=(conll and conll.columns) or (), text=text)
 
 
 def _other_task(source: str) -> str:

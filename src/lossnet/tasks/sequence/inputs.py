@@ -11,7 +11,9 @@ from lossnet.errors import DataError
 from lossnet.tasks.sequence.conll import ConllFormat, is_conllu
 from lossnet.tasks.sequence.folders import is_xml, load_sequences
 from lossnet.tasks.sequence.sentences import SequenceData
-from lossnet.tasks.sequence.tags import PLAIN, detect_scheme
+from lossnet.tasks.sequence.tags import PLAIN, TREES, detect_scheme
+from lossnet.tasks.sequence.tree_coding import are_tree_tags
+from lossnet.tasks.sequence.trees import is_bracketed
 
 Columns = Mapping[str, list[list[str]]]
 _BARE = ConllFormat(tag_column=None)
@@ -39,11 +41,14 @@ def sentences_of(
 
 
 def refuse_text(sentences: Any) -> None:
-    """Raise on a ``.txt`` file without tags, unless it is XML: it may be CoNLL or text."""
+    """Raise on a ``.txt`` file without tags, unless it is XML or trees: it may be CoNLL or text."""
     if not isinstance(sentences, str | Path) or extension(sentences) != ".txt":
         return
     file = Path(sentences).expanduser()
-    if file.is_file() and not is_xml(utf8_text(file)):
+    if not file.is_file():
+        return
+    text = utf8_text(file)
+    if not is_xml(text) and not is_bracketed(text, file):
         raise DataError(
             f"{str(sentences)!r} may be CoNLL or text with one sentence per line; for CoNLL give "
             "load_sequences(path, ...), for text lists of tokens, or use lossnet predict"
@@ -62,6 +67,8 @@ def sentences_to_tag(sentences: Any, columns: Columns | None, *, trained: int) -
 
 def scheme_of(data: SequenceData) -> str:
     """The scheme that the tags show; ``"plain"`` where some have a prefix and others have none."""
+    if are_tree_tags(data.tag_names):
+        return TREES
     try:
         return detect_scheme(data.tags or [])
     except DataError:

@@ -8,11 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from lossnet.errors import SettingError
 from lossnet.tasks.sequence.conll import ConllFormat, conll_blocks, conll_text
 from lossnet.tasks.sequence.reading import with_columns
 from lossnet.tasks.sequence.sentences import SequenceData
-from lossnet.tasks.sequence.tags import PLAIN, Span, has_spans, spans
+from lossnet.tasks.sequence.tags import PLAIN, TREES, Span, has_spans, spans
 from lossnet.tasks.sequence.task import counts_runs
+from lossnet.tasks.sequence.trees import trees_of
 
 PROBABILITY = "probability"
 Tags = list[list[str]]
@@ -50,8 +52,10 @@ def _span_finder(model: Any) -> Callable[[list[str]], list[Span]] | None:
 def json_lines(
     model: Any, data: SequenceData, tags: Tags, proba: Probabilities | None
 ) -> Iterator[str]:
-    """One object per row: tokens and tags; probabilities where given, spans where there are any."""
+    """One object per row: tokens and tags; probabilities where given, spans or a tree where tags
+    mark them."""
     find = _span_finder(model)
+    trees = trees_of(tags, data) if model.scheme_ == TREES else None
     for row, k in enumerate(rows_of(data)):
         words, row_tags = ([], []) if k is None else (data.tokens[k], tags[k])
         line: dict[str, Any] = {"row": row, "tokens": words, "tags": row_tags}
@@ -60,9 +64,22 @@ def json_lines(
                 {**span._asdict(), "text": " ".join(words[span.start : span.end])}
                 for span in find(row_tags)
             ]
+        if trees is not None:
+            line["tree"] = "" if k is None else str(trees[k])
         if proba is not None:
             line["probabilities"] = [] if k is None else [round(p, 6) for p in proba[k]]
         yield json.dumps(line, ensure_ascii=False) + "\n"
+
+
+def bracketed(model: Any, data: SequenceData, *, proba: bool) -> Iterator[str]:
+    """A tree per line; an empty line of a text stays empty."""
+    if model.scheme_ != TREES:
+        what = f"the model was trained on {model.scheme_} tags, not on trees"
+        raise SettingError(f"{what}; --out must be .jsonl or .conll")
+    if proba:
+        raise SettingError("--proba: .trees holds no probabilities; --out must be .jsonl")
+    trees = trees_of(predicted(model, data, proba=False)[0], data)
+    return ("\n" if k is None else f"{trees[k]}\n" for k in rows_of(data))
 
 
 def conll(data: SequenceData, tags: Tags, proba: Probabilities | None) -> str:

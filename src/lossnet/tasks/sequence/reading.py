@@ -18,6 +18,7 @@ from lossnet.tasks.parts import joined
 from lossnet.tasks.sequence.conll import ConllFormat
 from lossnet.tasks.sequence.folders import SequenceFiles, is_xml, part_files
 from lossnet.tasks.sequence.sentences import SequenceData
+from lossnet.tasks.sequence.trees import TreeData, is_bracketed
 from lossnet.tasks.task import Known, once
 
 STANDARD_INPUT = "-"
@@ -136,7 +137,7 @@ def text_of(source: str, kind: str | None, layout: ConllFormat, tags: list[str])
             f"every line of {source} is a token with a tag, as in a CoNLL file; add --format "
             "conll, or --format text where each line is a sentence"
         )
-    return None if is_xml(text) else text
+    return None if is_xml(text) or is_bracketed(text, source) else text
 
 
 def _sentences(text: str, source: str) -> SequenceData:
@@ -171,7 +172,10 @@ def unseen_tags(data: SequenceData, known: Iterable[str]) -> list[str]:
     counts = Counter(tag for tags in data.tags or [] for tag in tags if tag not in seen)
     tokens = f"{counts.total():,} of {data.n_tokens:,} tokens"
     tags = f"tag{'' if len(counts) == 1 else 's'} {some(sorted(counts))} ({tokens})"
-    return [f"training never saw the {tags}: such a token counts as wrong"] if counts else []
+    effect = "such a token counts as wrong"
+    if isinstance(data, TreeData):
+        effect = "their brackets are counted all the same"
+    return [f"training never saw the {tags}: {effect}"] if counts else []
 
 
 def other_parts(source: str) -> list[str]:

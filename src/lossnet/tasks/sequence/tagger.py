@@ -8,12 +8,15 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from lossnet.data.brackets import Tree
+from lossnet.errors import DataError
 from lossnet.recipes import defaults
 from lossnet.tasks.sequence.inputs import Columns, refuse_text
 from lossnet.tasks.sequence.paper_settings import PAPERS
 from lossnet.tasks.sequence.rewards import RewardFunction
 from lossnet.tasks.sequence.tagging import TaggingEstimator
-from lossnet.tasks.sequence.tags import Span, span_scheme, spans
+from lossnet.tasks.sequence.tags import TREES, Span, span_scheme, spans
+from lossnet.tasks.sequence.trees import trees_of
 from lossnet.training.predict import path_output
 
 _CHAIN: dict[str, Any] = {"energy_weight": 0.3, "energy_optimiser": {"lr": 1e-3}}
@@ -72,6 +75,8 @@ class SequenceTagger(TaggingEstimator):
         metric: metric of early stopping and ``score``: ``"accuracy"`` of tokens, ``"span-f1"``,
             which counts spans like conlleval (an ``I-`` without a ``B-`` begins one), or
             ``"strict-span-f1"`` (it does not). Spans of plain tags are runs of one tag.
+            ``"bracket-f1"`` counts the constituents of trees as EVALB does. None is bracket F1
+            for trees, else accuracy.
         validation_fraction: share of the sentences held out for validation if ``fit`` gets no
             validation data; 0 trains without validation.
         batch_size: sentences per batch.
@@ -97,8 +102,8 @@ class SequenceTagger(TaggingEstimator):
         method_: the assembled :class:`~lossnet.Method`.
         nets_: the trained nets by name.
         tags_: names of the tags, sorted.
-        scheme_: scheme of the training tags: ``"IOB1"``, ``"IOB2"``, ``"BIOES"`` or
-            ``"plain"``.
+        scheme_: scheme of the training tags: ``"IOB1"``, ``"IOB2"``, ``"BIOES"``, ``"plain"`` or
+            ``"trees"``.
         coder_: the tables that turn tokens into numbers.
         vector_coverage_: the shares of training words and tokens with a pretrained vector; None
             without ``vectors``.
@@ -139,7 +144,7 @@ class SequenceTagger(TaggingEstimator):
 
         Args:
             sentences: the sentences; or a :class:`SequenceData` with tags; or the
-                path of a file that :func:`load_sequences` can read, such as CoNLL.
+                path of a file that :func:`load_sequences` can read, such as CoNLL or trees.
             tags: their tags.
             columns: further columns of every token, by name, such as parts of speech.
             validation_data: ``(sentences, tags)``, ``(sentences, tags, columns)``, a
@@ -189,6 +194,17 @@ class SequenceTagger(TaggingEstimator):
         check_is_fitted(self, "nets_")
         scheme = span_scheme(self.tags_, self.scheme_)
         return [spans(tags, scheme) for tags in self.predict(sentences, columns=columns)]
+
+    def predict_trees(self, sentences: Any, *, columns: Columns | None = None) -> list[Tree]:
+        """The constituency tree of every sentence, for a tagger that was trained on trees.
+
+        Parts of speech are those of ``sentences`` where they are given as trees, else ``XX``.
+        """
+        check_is_fitted(self, "nets_")
+        if self.scheme_ != TREES:
+            raise DataError(f"the tags are {self.scheme_}, not those of trees; use predict")
+        data = self._unseen(sentences, columns)
+        return trees_of(self._predicted(data), data)
 
     def refinement_path(
         self, sentences: Any, *, columns: Columns | None = None, steps: int = 30

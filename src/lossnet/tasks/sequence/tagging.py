@@ -37,8 +37,7 @@ from lossnet.tasks.sequence.pretraining import tag_language_models, with_pretrai
 from lossnet.tasks.sequence.rewards import Rewarded, RewardFunction, check_reward_tags
 from lossnet.tasks.sequence.sentences import SequenceData
 from lossnet.tasks.sequence.settings import check_tagging
-from lossnet.tasks.sequence.span_metrics import span_scores, token_accuracy
-from lossnet.tasks.sequence.tags import span_scheme
+from lossnet.tasks.sequence.tags import BRACKETS, PLAIN, TREES
 from lossnet.tasks.sequence.tokens import VOCABULARY_FORM, TokenCoder
 from lossnet.training.predict import best_output, each_batch, path_output
 
@@ -67,7 +66,7 @@ class TaggingEstimator(TagDecisions):
     pretrain_global: bool = False
     energy_dropout: float | None = None
     follow_scheme: bool = True
-    metric: Literal["accuracy", "span-f1", "strict-span-f1"] = "accuracy"
+    metric: Literal["accuracy", "span-f1", "strict-span-f1", "bracket-f1"] | None = None
 
     provides = TagDecisions.provides | REWARD | EXACT
     labels_noun = "tags"
@@ -76,7 +75,9 @@ class TaggingEstimator(TagDecisions):
     # Settings --------------------------------------------------------------------------------
 
     def _metric_name(self) -> str:
-        check_choice("metric", self.metric, ("accuracy", "span-f1", "strict-span-f1"))
+        if self.metric is None:
+            return BRACKETS if getattr(self, "scheme_", PLAIN) == TREES else "accuracy"
+        check_choice("metric", self.metric, ("accuracy", "span-f1", "strict-span-f1", BRACKETS))
         return str(self.metric)
 
     def _filled_in(self, method: Method) -> dict[str, Any]:
@@ -159,7 +160,8 @@ class TaggingEstimator(TagDecisions):
 
     def _check_tags(self, validation: SequenceData) -> None:
         """Raise, before training, where validation tags are unknown or do not fit the metric."""
-        if strange := [tag for tag in validation.tag_names if tag not in set(self.tags_)]:
+        strange = [tag for tag in validation.tag_names if tag not in set(self.tags_)]
+        if strange and self.scheme_ != TREES:
             raise DataError(
                 f"the validation data has tags absent from the training data: {some(strange)}; "
                 "correct them, leave such sentences out, or train on some"
@@ -250,20 +252,6 @@ class TaggingEstimator(TagDecisions):
     def _path(self, descent: GBI, data: SequenceData) -> Any:
         found = self._each(path_decoder(path_output(descent), self._rules()), data)
         return [[tags[:, step] for tags in found] for step in range(descent.steps + 1)]
-
-    def _decode(self, outputs: Any) -> list[list[str]]:
-        return [[self.tags_[tag] for tag in row] for row in outputs]
-
-    def _measure(self, data: SequenceData, outputs: Any) -> float:
-        return self._measured(data.tags or [], self._decode(outputs))
-
-    def _measured(self, true: list[list[str]], predicted: list[list[str]]) -> float:
-        """The metric; an error where it counts spans and the tags mark none."""
-        if self._metric_name() == "accuracy":
-            return token_accuracy(true, predicted)
-        mode = "strict" if self.metric == "strict-span-f1" else "conlleval"
-        scheme = span_scheme(self.tags_, self.scheme_)
-        return span_scores(true, predicted, mode=mode, scheme=scheme).f1
 
     # Storage ---------------------------------------------------------------------------------
 

@@ -25,6 +25,8 @@ from lossnet.errors import DataError, SettingError, unknown
 
 SCHEMES = ("IOB1", "IOB2", "BIOES")
 PLAIN = "plain"
+#: Tags that are trees, see :mod:`lossnet.tasks.sequence.tree_coding`, and their metric.
+TREES, BRACKETS = "trees", "bracket-f1"
 #: Other names of the schemes.
 ALIASES = {"BIO": "IOB2", "IOBES": "BIOES"}
 _PREFIXES = {"IOB1": "BI", "IOB2": "BI", "BIOES": "BIES"}

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Any
 from lossnet.errors import SettingError
 from lossnet.plain_text import aligned, counted, metrics_table
 from lossnet.tasks.options import names
-from lossnet.tasks.sequence.span_metrics import SHARES, span_scores, token_accuracy
-from lossnet.tasks.sequence.tags import PLAIN, detect_scheme, has_spans, spans
+from lossnet.tasks.sequence.span_metrics import SHARES, SpanScores, span_scores, token_accuracy
+from lossnet.tasks.sequence.tags import (
+    BRACKETS,
+    PLAIN,
+    TREES,
+    detect_scheme,
+    has_spans,
+    spans,
+)
 from lossnet.tasks.task import Known, Measured, Task, emit
 
 if TYPE_CHECKING:
     from lossnet.tasks.parts import Parts
+    from lossnet.tasks.sequence.bracket_metrics import BracketScores
     from lossnet.tasks.sequence.sentences import SequenceData
 
 
@@ -29,13 +37,14 @@ class SequenceTask(Task):
     unit = "sentences"
     formats = (
         "Sentences with a tag per token: CoNLL files (.conll, .conllu, .bio, .iob), references as "
-        ".xml, also .gz, or a folder with one file per part. predict also reads text, one "
-        "sentence per line with spaces between tokens, from a .txt file or standard input (-)."
+        ".xml, trees in brackets (.trees, .mrg, .ptb), also .gz, or a folder with one file per "
+        "part. predict also reads text, one sentence per line with spaces between tokens, from a "
+        ".txt file or standard input (-)."
     )
     probabilities = "of the tags chosen"
     estimator_path = "lossnet.tasks.sequence.tagger:SequenceTagger"
     default_method = "infnet-plus"
-    outputs: tuple[str, ...] = (".jsonl", ".conll")
+    outputs: tuple[str, ...] = (".jsonl", ".conll", ".trees")
     facts_form: Mapping[str, Any] = {
         "layout": {
             "token_column": int,
@@ -57,7 +66,7 @@ class SequenceTask(Task):
         text += ("; none: there are no tags" if predict else "") + (trained or " (default: -1)")
         add("--tag-column", type=_column if predict else int, metavar="N", help=text)
         text = "names of all other columns, from left to right; _ in place of a name leaves a "
-        text += f"column out, none all of them{trained}"
+        text += f"column out, none all of them; of trees: pos{trained}"
         add("--columns", type=names, metavar="A,B", help=text)
         if not predict:
             text = f"convert tags to this scheme when reading; BIO is IOB2{trained}"
@@ -168,8 +177,12 @@ class SequenceTask(Task):
     def measure(self, model: Any, data: Any, args: argparse.Namespace | None = None) -> Measured:
         """Token accuracy; where tags mark spans, precision, recall and F1 of all and of each type.
 
-        ``--strict`` counts only spans that follow the scheme's rules, as seqeval's strict mode.
+        Where they are trees, the same of brackets, and the share of exact trees. ``--strict``
+        counts only spans that follow the scheme's rules, as seqeval's strict mode.
         """
+        from lossnet.tasks.sequence.bracket_metrics import bracket_scores
+        from lossnet.tasks.sequence.trees import trees_of
+
         strict = args is not None and args.strict
         predicted = model.predict(data)
         prefixed = has_spans({*data.tag_names, *model.tags_})
@@ -177,20 +190,20 @@ class SequenceTask(Task):
             raise SettingError(
                 "--strict counts spans, and these tags have no prefixes (B-, I-): leave it out"
             )
+        if model.scheme_ == TREES:
+            trees = bracket_scores(trees_of(data.tags, data), trees_of(predicted, data))
+            about = {"exact-trees": trees.exact, "accuracy": token_accuracy(data.tags, predicted)}
+            return _by_type(trees, "bracket", about)
         if not prefixed and not counts_runs(model):
             return {ALL: {"accuracy": token_accuracy(data.tags, predicted)}}
         mode, scheme = "strict" if strict else "conlleval", None if prefixed else PLAIN
         scores = span_scores(data.tags, predicted, mode=mode, scheme=scheme)
-        measured = {ALL: {"accuracy": scores.accuracy}}
-        measured[ALL] |= {f"span-{share}": getattr(scores, share) for share in SHARES}
-        for name, score in scores.types.items():
-            counts = {"spans": score.true, "predicted": score.predicted}
-            measured[TYPE + name] = {share: getattr(score, share) for share in SHARES} | counts
-        return measured
+        return _by_type(scores, "span", {"accuracy": scores.accuracy})
 
     def flat(self, measured: Measured) -> dict[str, float]:
         """``accuracy``, ``span-f1`` and so on, and ``span-f1:PER`` of each type."""
-        types = {f"span-f1:{name}": values["f1"] for name, values in _types(measured)}
+        kind = BRACKETS if BRACKETS in measured[ALL] else "span-f1"
+        types = {f"{kind}:{name}": values["f1"] for name, values in _types(measured)}
         return {**measured[ALL], **types}
 
     def table(self, report: Mapping[str, Measured]) -> str:
@@ -208,7 +221,11 @@ class SequenceTask(Task):
         return "\n\n".join(blocks)
 
     def compared(self, parts: Parts[SequenceData]) -> Sequence[str]:
-        """Token accuracy, F1 of spans where there are any, and the time."""
+        """Token accuracy, F1 of spans or brackets where there are any, and the time."""
+        from lossnet.tasks.sequence.tree_coding import are_tree_tags
+
+        if are_tree_tags(parts.train.tag_names):
+            return [BRACKETS, "exact-trees", "accuracy", "seconds"]
         spans = ["span-f1"] if has_spans(parts.train.tag_names) else []
         return ["accuracy", *spans, "seconds"]
 
@@ -229,11 +246,15 @@ class SequenceTask(Task):
     # Predictions -----------------------------------------------------------------------------
 
     def write(self, model: Any, data: Any, args: argparse.Namespace) -> None:
-        """The tags of every sentence, as JSON lines or CoNLL."""
-        from lossnet.tasks.sequence.predictions import conll, json_lines, predicted
+        """The tags of every sentence as JSON lines or CoNLL, or the trees in brackets."""
+        from lossnet.tasks.sequence.predictions import bracketed, conll, json_lines, predicted
 
+        out = (args.out or "").lower()
+        if out.endswith(".trees"):
+            emit(bracketed(model, data, proba=args.proba), args.out)
+            return
         tags, proba = predicted(model, data, proba=args.proba)
-        if (args.out or "").lower().endswith(".conll"):
+        if out.endswith(".conll"):
             emit([conll(data, tags, proba)], args.out)
         else:
             emit(json_lines(model, data, tags, proba), args.out)
@@ -248,7 +269,17 @@ def counts_runs(model: Any) -> bool:
 
     Not otherwise: runs of parts of speech, say, mean nothing.
     """
-    return bool(model.scheme_ == PLAIN and model.metric != "accuracy")
+    return bool(model.scheme_ == PLAIN and model.metric not in (None, "accuracy"))
+
+
+def _by_type(scores: SpanScores | BracketScores, kind: str, about: dict[str, float]) -> Measured:
+    """The scores of all spans and of each type."""
+    shares = {f"{kind}-{share}": getattr(scores, share) for share in SHARES}
+    measured: Measured = {ALL: about | shares}
+    for name, score in scores.types.items():
+        counts = {"spans": score.true, "predicted": score.predicted}
+        measured[TYPE + name] = {share: getattr(score, share) for share in SHARES} | counts
+    return measured
 
 
 def _types(measured: Measured) -> list[tuple[str, dict[str, float]]]:
