@@ -43,9 +43,7 @@ class TreeData(SequenceData):
     ) -> TreeData:
         """The sentences of some trees; with ``columns=("pos",)`` nets see the parts of speech."""
         if set(columns) - {POS}:
-            raise DataError(
-                f"{name}: trees have the column {POS!r} alone, got {', '.join(columns)}"
-            )
+            raise DataError(f"{name}: the column of trees is {POS!r}, got {', '.join(columns)}")
         trees = list(trees)
         pos = [list(tree.pos) for tree in trees]
         return cls(
