@@ -124,6 +124,7 @@ def test_files(tmp_path: Path, fitted: SequenceTagger) -> None:
     assert fitted.score(tmp_path / "dev.mrg") == 1.0
     text = tmp_path / "trees.txt"  # by its first line, whatever its name
     text.write_text(TREES[0], encoding="utf-8")
+    assert holds_sequences(text)
     assert fitted.predict_trees(text) == data(TREES[:1]).trees
 
 

@@ -13,7 +13,7 @@ from lossnet.tasks.parts import PART_WORDS, PARTS, Parts, as_parts, joined, left
 from lossnet.tasks.sequence.conll import ConllFormat, arranged, default_format, table_of
 from lossnet.tasks.sequence.references import read_references
 from lossnet.tasks.sequence.sentences import SequenceData, check_columns
-from lossnet.tasks.sequence.trees import TREE_KINDS, is_bracketed, read_trees
+from lossnet.tasks.sequence.trees import TREE_KINDS, begins_tree, is_bracketed, read_trees
 
 #: Endings of files that hold tagged sentences and nothing else.
 SEQUENCE_KINDS = ("conll", "conllu", "bio", "iob", "iob2", "bioes", "xml", *TREE_KINDS)
@@ -25,13 +25,14 @@ _XML = re.compile(r"\s*(?:<\?xml\b|<([A-Za-z][\w-]*)>.*</\1>\s*\Z)", re.DOTALL)
 
 
 def holds_sequences(path: str | Path) -> bool:
-    """Whether the name of a file, or of a file in a folder, says that it holds sentences.
+    """Whether a file, or a file in a folder, holds sentences: by its name, or by being trees.
 
     ``a.conll``, ``a.conllu``, ``a.bio``, ``a.iob``, ``a.xml``, ``a.trees``, and files whose names
     end with their part, such as ``oct27.train``; a folder where it has such a file for training.
     """
     kinds = {extension(file).removeprefix(".") for file in training_files(path)}
-    return bool(kinds & {*SEQUENCE_KINDS, *PART_WORDS})
+    texts = (_start(file) for file in training_files(path))
+    return bool(kinds & {*SEQUENCE_KINDS, *PART_WORDS}) or any(map(begins_tree, texts))
 
 
 def looks_like_conll(path: str | Path) -> bool:
@@ -50,13 +51,17 @@ def training_files(path: str | Path) -> list[Path]:
     return [file for file in path.iterdir() if file.is_file() and _part_of(file) == "train"]
 
 
-def _has_columns(path: Path) -> bool:
+def _start(path: Path) -> str:
+    """How the text of a ``.txt`` file begins; of others, nothing."""
     if not path.is_file() or path.suffix.lower() != ".txt":
-        return False
+        return ""
     with path.open("rb") as file:
-        start = file.read(_SNIFFED)
-    lines = start.decode("utf-8", "replace").splitlines()
-    if len(start) == _SNIFFED:
+        return file.read(_SNIFFED).decode("utf-8-sig", "replace")
+
+
+def _has_columns(path: Path) -> bool:
+    lines = _start(path).splitlines()
+    if path.is_file() and path.stat().st_size > _SNIFFED:
         lines = lines[:-1]  # it may be cut
     rows = [line.split() for line in lines if line.strip()]
     widths = {len(cells) for cells in rows if not cells[0].startswith(("#", DOCSTART))}

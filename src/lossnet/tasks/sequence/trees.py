@@ -124,4 +124,9 @@ def trees_of(tags: Words, data: SequenceData | None = None) -> list[Tree]:
 
 def is_bracketed(text: str, path: str | Path) -> bool:
     """Whether a file holds trees, by its name or its first line."""
-    return extension(path).removeprefix(".") in TREE_KINDS or _TREE.match(text) is not None
+    return extension(path).removeprefix(".") in TREE_KINDS or begins_tree(text)
+
+
+def begins_tree(text: str) -> bool:
+    """Whether the first line of a text begins a tree."""
+    return _TREE.match(text) is not None
