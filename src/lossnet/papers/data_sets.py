@@ -217,6 +217,17 @@ DATA_SETS: dict[str, DataSet] = {
         {**_ARGMAX, "metric": "span-f1"},
         GLOVE,
     ),
+    **{
+        name: DataSet(
+            "sequence",
+            f"sequence/{name}",
+            ["train.trees", "dev.trees", "test.trees"],
+            partial(_sentences, None),
+            {**_ARGMAX, "metric": "bracket-f1"},
+            GLOVE,
+        )
+        for name in ("trees_ewt", "switchboard")
+    },
     "cora_citations": DataSet(
         "sequence",
         "sequence/cora_citations",

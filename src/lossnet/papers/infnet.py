@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lossnet.papers.table import Column, Row, Table
+from lossnet.papers.table import Benchmark, Column, Row, Table
 
 #: Which of a token's features the columns have; the data at hand has no parts of speech or chunks.
 _NER: dict[str, Any] = {"chars": False, "case": False, "fixed_vectors": True}
@@ -32,6 +32,7 @@ _OURS = (
     "and WNUT-17, which is harder, stands in without parts of speech and chunks: compare its rows "
     "with each other only; by default the tagger also reads the case and characters of tweets"
 )
+_TREES = Benchmark("benchmarks/trees.py", "trees_ewt")
 _CE: dict[str, Any] = {"xent_weight": 1.0}
 _NO_CE: dict[str, Any] = {"xent_weight": 0.0}
 
@@ -128,5 +129,33 @@ TABLES = (
             _global("c", "both+words", "86.3 90.4 91.0 - - -"),
         ),
         ours=_OURS,
+    ),
+    Table(
+        "infnet-parsing",
+        "paper 003, appendix A.1",
+        "constituency parsing of linearised trees",
+        "bracket F1 on the development part; trees as sequences, a sequence-to-sequence net with "
+        "attention as in Tran et al. (2018), feature network pretrained by cross-entropy; seeds "
+        "are not given",
+        (
+            Column("development F1", "switchboard", "validation bracket-f1"),
+            Column("EWT development F1", "trees_ewt", "validation bracket-f1", benchmark=_TREES),
+            Column("EWT test F1", "trees_ewt", "test bracket-f1", benchmark=_TREES),
+        ),
+        (
+            Row("local cross-entropy", "cross-entropy", "82.80 - -"),
+            Row("random field", "crf", "- - -"),
+            Row(
+                "stacked + global energy GE(a)",
+                "infnet-plus",
+                "83.22 - -",
+                {"sharing": "stacked"},
+                {"global_energy": "forward"},
+                name="infnet-plus + GE(a)",
+            ),
+        ),
+        ours="the paper's data needs a licence; on the English Web Treebank a BiLSTM of 100 tags "
+        "words with GloVe vectors and characters, one tag for each word, trained on every second "
+        "tree without rare tags: compare its rows with each other only",
     ),
 )
