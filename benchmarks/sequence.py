@@ -2,7 +2,6 @@
 
     python benchmarks/sequence.py run --data twitter_pos --seeds 5   # every row of the table
     python benchmarks/sequence.py truncation                         # paper 003, Table 1, one seed
-    python benchmarks/sequence.py steps --out figures                # paper 003, Figure 3
     python benchmarks/sequence.py table                              # what the store holds
 
 ``run`` fits every row of :data:`ROWS` on the training sentences, early stopping on the development
@@ -25,7 +24,7 @@ import torch
 from text import encoder
 
 from lossnet import SequenceTagger
-from lossnet.reports import draw_inference_training, find, has, record, summarise
+from lossnet.reports import find, has, record, summarise
 from lossnet.tasks.sequence import SequenceData, load_sequences, span_scores, token_accuracy
 
 ROOT = Path(os.environ.get("LOSSNET_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -119,8 +118,8 @@ UNTRAINED = {
     "energy_optimiser": {"lr": 1e-12},
     "tune_optimiser": {"lr": 1e-12},
 }
-#: Epochs of these runs, and of those that show how inference steps and energy steps balance.
-TRUNCATION_EPOCHS, BALANCE_EPOCHS = 100, 8
+#: Epochs of these runs.
+TRUNCATION_EPOCHS = 100
 
 VECTORS = ROOT / "vectors" / "glove6b_100d_subset.npz"
 
@@ -235,25 +234,6 @@ def print_truncation(arguments: argparse.Namespace) -> None:
             print(f"| {row} | {100 * (accuracy or 0.0):.1f} | {hinge or 0.0:.3f} |")
 
 
-def steps(arguments: argparse.Namespace) -> None:
-    """Paper 003's Figure 3: losses and gradient norms with 1, 5 and 50 inference steps."""
-    train, dev, _ = parts("twitter_pos")
-    histories = {}
-    for k in (1, 5, 50):
-        own = {"max_epochs": BALANCE_EPOCHS, "patience": BALANCE_EPOCHS}
-        folder = arguments.out / "models" / f"tagger-{k}"
-        if folder.exists():
-            model = SequenceTagger.load(folder)
-        else:
-            model = tagger("twitter_pos", "infnet-plus", {"net_steps": k}, 0, **own)
-            model.fit(train, validation_data=dev)
-            model.save(folder)
-        histories[f"k = {k}"] = model.history_
-        print(f"k = {k}: best validation accuracy {max(e['metric'] for e in model.history_):.4f}")
-    title = "infnet-plus on Twitter parts of speech"
-    print(draw_inference_training(histories, arguments.out / "tagger_steps.png", title=title))
-
-
 def table(arguments: argparse.Namespace) -> None:
     """Mean ± deviation over seeds."""
     for name in arguments.data:
@@ -274,12 +254,11 @@ def table(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = {"run": run, "truncation": truncation, "steps": steps, "table": table}
+    commands = {"run": run, "truncation": truncation, "table": table}
     parser.add_argument("what", choices=list(commands))
     parser.add_argument("--data", nargs="+", default=list(TASKS), choices=list(TASKS))
     parser.add_argument("--rows", nargs="+", choices=list(ROWS))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=Path("figures"), help="where pictures go")
     parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
     arguments = parser.parse_args()
     torch.set_num_threads(1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", metavar="DIR", default="results", help=what)
     what = "seeds of each cell: 0 to N - 1 (default: 1)"
     parser.add_argument("--seeds", metavar="N", type=int, default=1, help=what)
-    parser.add_argument("--columns", metavar="A,B", type=names, help="only these columns")
+    parser.add_argument(
+        "--columns", metavar="A,B", type=names, help="only these columns; of a figure, data"
+    )
     parser.add_argument("--rows", metavar="A,B", type=names, help="only these rows, by our names")
     what = "run ours by the preset, by default, or both (default: both)"
     parser.add_argument("--which", choices=["preset", "default", "both"], default="both", help=what)
@@ -61,7 +64,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     found = entry(args.name)
     check_seeds(args.seeds)
-    assert isinstance(found, Table)
+    if not isinstance(found, Table):
+        return _figure(found, root, args)
     return _table(chosen(found, args.rows, args.columns), root, args)
 
 
@@ -86,8 +90,7 @@ def _table(table: Table, root: Path, args: argparse.Namespace) -> int:
         if not fits and not others:
             raise DataError(_nothing(table, missing))
         with writable(args.results):
-            say = (lambda text: None) if args.quiet else _say
-            runner = Runner(runs, root, args.command, say)
+            runner = Runner(runs, root, args.command, _teller(args))
             lacking = runner.lacking(fits)
             if args.schedule == "paper":
                 _agree(runner, lacking, args)
@@ -98,6 +101,25 @@ def _table(table: Table, root: Path, args: argparse.Namespace) -> int:
     for text in failed:
         note(f"failed: {text}")
     return int(bool(failed))
+
+
+def _figure(figure: Figure, root: Path, args: argparse.Namespace) -> int:
+    """Draw a figure and print the pictures' names."""
+    from lossnet.cli.folder import writable
+    from lossnet.papers.figures import Studio, draw
+    from lossnet.papers.settings import Kind
+
+    kind = Kind("default") if args.which == "default" else Kind("preset", args.schedule)
+    data = args.columns or figure.usual or figure.data
+    with writable(args.out) as out:
+        pictures = draw(figure, Studio(root, out, data, kind, _teller(args)))
+    print("\n".join(map(str, pictures)))
+    return 0
+
+
+def _teller(args: argparse.Namespace) -> Callable[[str], None]:
+    """What prints a line of progress."""
+    return (lambda text: None) if args.quiet else _say
 
 
 def _kinds(args: argparse.Namespace) -> list[Kind]:

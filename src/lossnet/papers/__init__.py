@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 from lossnet.errors import unknown
-from lossnet.papers import alen, implicit, infnet, seal
+from lossnet.papers import alen, figures, implicit, infnet, seal
 from lossnet.papers.table import Figure, Table
 
 PAPERS = (seal, implicit, infnet, alen)
 TABLES: dict[str, Table] = {table.name: table for paper in PAPERS for table in paper.TABLES}
-FIGURES: dict[str, Figure] = {}
+FIGURES: dict[str, Figure] = {figure.name: figure for figure in figures.FIGURES}
 
 
 def entry(name: str) -> Table | Figure:

@@ -194,10 +194,11 @@ def measured(model: Any, fit: Fit, parts: Parts[Any]) -> dict[str, float]:
 
     task = DATA_SETS[fit.column.data].find_task()
     found: dict[str, float] = {"epochs": float(len(model.history_))}
-    if hasattr(model, "average"):
-        model.set_params(average=6)  # 36 crops, as in the papers
+    # 36 crops of an image, as in the papers; steps are chosen on uncropped ones.
+    crops, uncropped = ({"average": n} if hasattr(model, "average") else {} for n in (6, 1))
 
     def measure(prefix: str) -> None:
+        model.set_params(**crops)
         if hasattr(model, "tune_threshold"):
             model.set_params(threshold="tuned").tune_threshold(parts.validation)
             found[f"{prefix}threshold"] = float(model.threshold_)
@@ -211,7 +212,7 @@ def measured(model: Any, fit: Fit, parts: Parts[Any]) -> dict[str, float]:
     if {*PAIR} <= model.nets_.keys():
         found["validation gap"] = inference_gap(model, parts.validation)
     if fit.row.method in REFINED:
-        model.tune_refinement(parts.validation, most=MOST_STEPS)
+        model.set_params(**uncropped).tune_refinement(parts.validation, most=MOST_STEPS)
         found["refinement steps"] = float(model.refine_steps_ or 0)
         measure("tuned steps ")
         model.set_params(refine=NetOutput())

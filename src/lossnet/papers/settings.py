@@ -57,7 +57,7 @@ def _affordable(make: Any, filled: dict[str, Any]) -> dict[str, Any]:
 
     Early stopping averages as many crops as the library does; measured are all of the paper's.
     """
-    usual = {one.name: one.default for one in fields(make)}
+    usual: dict[str, Any] = {one.name: one.default for one in fields(make)}
     own = {name: usual[name] for name in ("max_epochs", "patience", "average") if name in usual}
     return {**filled, **own, "method_params": few_updates(filled["method_params"] or {})}
 

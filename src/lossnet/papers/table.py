@@ -127,8 +127,9 @@ class Figure:
         name: what ``lossnet reproduce`` calls it.
         source: paper and numbers of the figures.
         title: what they show.
-        data: the data sets it needs, names in :data:`lossnet.papers.data_sets.DATA_SETS`.
+        data: the data sets it can show, names in :data:`lossnet.papers.data_sets.DATA_SETS`.
         draw: the function that draws it: ``"module:name"`` in :mod:`lossnet.papers`.
+        usual: those that are shown where ``--columns`` does not say; None are all.
     """
 
     name: str
@@ -136,3 +137,4 @@ class Figure:
     title: str
     data: Sequence[str]
     draw: str
+    usual: Sequence[str] | None = None
