@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from lossnet.papers.figures import Studio
 from lossnet.reports import draw_inference_training, draw_refinement, draw_training_speed
@@ -40,9 +41,10 @@ def _labels(studio: Studio, data: str) -> list[Path]:
     from lossnet.tasks.multilabel import refinement_curve
 
     models = {m: studio.fitted(data, studio.unfitted(data, m)) for m in ("alen", "dvn")}
-    test = studio.parts(data).test
+    test: Any = studio.parts(data).test
     curves = {
-        name: refinement_curve(model, test.X, test.Y, steps=STEPS) for name, model in models.items()
+        name: list(refinement_curve(model, test.X, test.Y, steps=STEPS))
+        for name, model in models.items()
     }
     histories = {name: model.history_ for name, model in models.items()}
     steps, epochs = (studio.out / f"alen-figure{number}-{data}.png" for number in (3, 4))
@@ -57,7 +59,7 @@ def _horses(studio: Studio, data: str) -> list[Path]:
     from lossnet.proposals import NetOutput
     from lossnet.tasks.image import draw_refinement_frames, draw_segmentation
 
-    parts = studio.parts(data)
+    parts: Any = studio.parts(data)
     plain = studio.fitted(data, studio.unfitted(data, "cross-entropy")).set_params(average=6)
     model = studio.fitted(data, studio.unfitted(data, "alen"))
     model.set_params(average=1).tune_refinement(parts.validation, most=STEPS)
@@ -68,7 +70,7 @@ def _horses(studio: Studio, data: str) -> list[Path]:
     found["alen's net"] = model.set_params(refine=NetOutput()).predict(parts.test)
     found["alen, refined"] = refined
     masks, frames = (studio.out / f"alen-figure2-{data}{end}.png" for end in ("", "-steps"))
-    test, sizes = parts.test, {"classes": len(model.classes_)}
-    draw_segmentation(test.images, test.masks, found, masks, worst=4, best=4, **sizes)
-    draw_refinement_frames(few.images, few.masks, path, frames, **sizes)
+    test, classes = parts.test, len(model.classes_)
+    draw_segmentation(test.images, test.masks, found, masks, worst=4, best=4, classes=classes)
+    draw_refinement_frames(few.images, few.masks, path, frames, classes=classes)
     return [masks, frames]

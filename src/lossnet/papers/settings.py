@@ -58,7 +58,8 @@ def _affordable(make: Any, filled: dict[str, Any]) -> dict[str, Any]:
     Early stopping averages as many crops as the library does; measured are all of the paper's.
     """
     usual: dict[str, Any] = {one.name: one.default for one in fields(make)}
-    own = {name: usual[name] for name in ("max_epochs", "patience", "average") if name in usual}
+    schedule: list[str] = ["max_epochs", "patience", "average"]
+    own = {name: usual[name] for name in schedule if name in usual}
     return {**filled, **own, "method_params": few_updates(filled["method_params"] or {})}
 
 
