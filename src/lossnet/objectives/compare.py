@@ -34,8 +34,8 @@ class Compare(Checked, Objective):
         cost: cost of a candidate, against the truth or by the reward, for contrasts that need one.
         energy: the net whose energies are compared. A task-net's energy is its negative
             log-likelihood, -log P(y|x), which turns a contrast into a loss on the task-net.
-        path: where gradients reach the candidates' net, what they flow through: ``"all"``, energy
-            and cost, the ``"cost"`` alone, or ``"none"``: the candidates are constants.
+        path: where gradients reach the candidates' net, what they flow through: ``"all"``, energy,
+            cost and log q, the ``"cost"`` alone, or ``"none"``: the candidates are constants.
         local: compare at each position separately, for energies that are a mean over positions:
             the cost of a position is its error, and ``cost`` is not used.
     """
@@ -125,7 +125,11 @@ class Compare(Checked, Objective):
             local, y = self.local, drawn.y
             cost = context.space.errors(y, context.target) if local else context.cost(self.cost, y)
         if not self.local:
-            return self.contrast(Compared(e, e_target, cost, drawn.log_q, drawn.log_q_target))
+            log_q, log_q_target = drawn.log_q, drawn.log_q_target
+            if self.path != "all":
+                log_q = None if log_q is None else log_q.detach()
+                log_q_target = None if log_q_target is None else log_q_target.detach()
+            return self.contrast(Compared(e, e_target, cost, log_q, log_q_target))
         # Every position is an example to the contrast.
         truth = None if e_target is None else e_target.flatten()
         costs = None if cost is None else cost.flatten(1)

@@ -56,21 +56,22 @@ class RelaxedSamples(FromNet):
     gradient. log q is the net's log-probability of the candidate, positions independent; of a
     candidate that is not rounded it is the same expression, linear in y, and no density.
 
-    log q itself is held constant unless ``path_through_log_q``. It corrects for how candidates
-    were drawn; a loss that may change it gains by making the truth improbable under the net.
+    An objective whose path leads through everything counts how log q changes with the net, which
+    is part of NCE's gradient.
 
     Args:
         k: number of samples.
         temperature: of the relaxation: lower is closer to rounding, with steeper gradients.
         straight_through: whether candidates are rounded.
-        path_through_log_q: whether gradients reach the net through log q as well.
+        path_through_log_q: whether gradients reach the net through log q as well, where the
+            objective's path leads through everything.
         net: the net that is sampled.
     """
 
     k: Count = 20
     temperature: Positive = 0.5
     straight_through: bool = True
-    path_through_log_q: bool = False
+    path_through_log_q: bool = True
     net: str = "task"
     kind: ClassVar[str] = "relaxed"
     provides = LOG_Q | PATH

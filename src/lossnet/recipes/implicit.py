@@ -6,10 +6,10 @@ steps on L_Aux, then the energy one with the gradient of Eq. 3 (Algorithm 1). Th
 in L_Prim. λ is ``energy_weight``. ``gradient`` has a ``solver`` (``neumann`` or ``cg``) and a
 ``damping``; ``direct`` leaves the implicit part out: Table 5's other rows, all else equal.
 
-L_Prim depends on θ through its candidates' costs and through their energies. ``path="all"``
-follows both, as the paper writes it; then the energy is rewarded for driving the task-net towards
-candidates of high energy, easy to distinguish from the truth, and the stronger the implicit
-part the more it does so: at a damping of 1 the task-net is lost within a few epochs on bibtex.
+L_Prim depends on θ through its candidates' costs and energies and, in NCE, through log q.
+``path="all"`` follows all of it, as the paper writes it: the gradient of the solved problem. But
+L_NCE also falls when the truth becomes improbable under the task-net, whatever the energy, and on
+bibtex an energy that can cause that does: the task-net is lost within a few epochs.
 ``path="cost"``, the default, follows only how the candidates' cost depends on the energy.
 """
 
