@@ -16,6 +16,7 @@ from pathlib import Path
 
 import citations
 import costs
+import dvn
 import images
 import ising
 import label_decisions
@@ -37,6 +38,7 @@ PAGES = tuple(
         "docs/results.md",
         "docs/choosing.md",
         "docs/decisions.md",
+        "docs/methods.md",
         "docs/papers.md",
     )
 )
@@ -188,6 +190,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "decisions-exact": lambda: printed(label_decisions.table, metric="subset-accuracy"),
     "decisions-f1": lambda: printed(label_decisions.table, metric="example-f1"),
     "decisions-structured": lambda: printed(structured_decisions.table),
+    "dvn": lambda: printed(dvn.table),
     "text": lambda: printed(text.table, data=list(text.BUDGET)),
     "roles": lambda: printed(roles.table),
     "sequence": lambda: printed(sequence.table, data=list(sequence.TASKS)),

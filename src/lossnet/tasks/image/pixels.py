@@ -46,7 +46,7 @@ PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
         "inference": _ADAM,
         "others": "adversarial",
         "predict_steps": 30,
-        "energy_optimiser": {"decay": None},
+        "energy_optimiser": {"weight_decay": 6e-2, "decay": None},
     },
     "seal-regression": {**_SHARE, "energy_weight": 0.1, "energy_steps": 1},
     "seal-regression-s": {**_SHARE, "energy_weight": 1.0, "energy_steps": 1},
