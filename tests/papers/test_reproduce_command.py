@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import pytest
 
 from lossnet import MultiLabelClassifier
 from lossnet.cli import main, reproduce
-from lossnet.reports import find
+from lossnet.papers.stored import StoredRuns
+from lossnet.papers.table import Benchmark
+from lossnet.reports import find, record
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -79,6 +82,19 @@ def test_runs_of_other_settings_are_set_aside(command: Command, tmp_path: Path) 
     file.write_text(json.dumps(content | {"data_checksum": "another"}))
     _, _, err = command("tiny-table1", *options)
     assert "[1/1] tiny, cross-entropy, default, seed 0" in err
+
+
+def test_columns_of_a_benchmark_show_its_last_settings(tmp_path: Path) -> None:
+    given = {"data": "cora", "method": "crf", "data_checksum": "", "command": "", "seconds": 1}
+    for seed, width in ((0, 1), (1, 1), (0, 2)):
+        metrics = {"accuracy": seed / 10}
+        configuration = {"labelled": 5, "width": width}
+        record(tmp_path, seed=seed, configuration=configuration, metrics=metrics, **given)
+        time.sleep(1.0)  # dates are in seconds
+    record(tmp_path, seed=0, configuration={"labelled": 9}, metrics={}, **given)
+    runs = StoredRuns(tmp_path).of_benchmark(Benchmark("a.py", "cora", {"labelled": 5}), "crf")
+    assert [run.configuration["width"] for run in runs] == [2]
+    assert StoredRuns(tmp_path).of_benchmark(Benchmark("a.py", "cora"), "dvn") == []
 
 
 def test_a_run_that_fails_does_not_end_the_others(

@@ -72,8 +72,8 @@ def run(args: argparse.Namespace) -> int:
 def _table(table: Table, root: Path, args: argparse.Namespace) -> int:
     from lossnet.cli.folder import writable
     from lossnet.cli.terminal import note
-    from lossnet.papers.report import Filled, every_cell, missing_data
-    from lossnet.papers.runs import Runner, plan
+    from lossnet.papers.report import Filled, missing_data, set_aside
+    from lossnet.papers.runs import Runner, plan, without_preset
     from lossnet.papers.stored import StoredRuns
     from lossnet.plain_text import counted
 
@@ -82,6 +82,8 @@ def _table(table: Table, root: Path, args: argparse.Namespace) -> int:
     missing = missing_data(table, root)
     for text in missing:
         note(f"no data for {text}")
+    if args.which != "default" and (lacking := without_preset(table, root)):
+        note(f"the papers have no settings for {', '.join(lacking)}: by default only")
     if not args.table_only:
         fits = plan(table, _kinds(args), args.seeds, root)
         others = {column.benchmark.script for column in table.columns if column.benchmark}
@@ -91,12 +93,12 @@ def _table(table: Table, root: Path, args: argparse.Namespace) -> int:
             raise DataError(_nothing(table, missing))
         with writable(args.results):
             runner = Runner(runs, root, args.command, _teller(args))
-            lacking = runner.lacking(fits)
+            todo = runner.lacking(fits)
             if args.schedule == "paper":
-                _agree(runner, lacking, args)
-            failed = runner.do(lacking)
+                _agree(runner, todo, args)
+            failed = runner.do(todo)
     print(Filled(table, runs, root).markdown())
-    if aside := runs.set_aside(every_cell(root)):
+    if aside := set_aside(runs, root):
         note(f"{counted(aside, 'stored run')} set aside: of other settings or other data")
     for text in failed:
         note(f"failed: {text}")

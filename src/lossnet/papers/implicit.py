@@ -129,6 +129,11 @@ TABLES = (
             "other rules and another division of the 500 citations: 200 for test; regression in "
             "place of NCE, for a reward says how good an output is, not which is true"
         ),
+        why=dict.fromkeys(
+            [("implicit-reward", f"{count} labelled") for count in _CITED],
+            "our rules say more than the paper's: decoded alone, they give 91.2 % of the test "
+            "tokens their field.",
+        ),
     ),
     Table(
         "implicit-table5",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, variance
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from lossnet.papers.data_sets import DATA_SETS
 from lossnet.papers.runs import cells, metric_of
 from lossnet.papers.settings import KINDS, Kind, estimator_of
-from lossnet.papers.stored import StoredRuns
+from lossnet.papers.stored import StoredRuns, store_name
 from lossnet.papers.table import Column, Printed, Row, Table
 from lossnet.reports.tables import MISSING, summarise
 
@@ -146,14 +146,17 @@ def page(results: Path) -> str:
     return "\n\n".join(found)
 
 
-def every_cell(root: Path) -> Iterator[tuple[str, Any]]:
-    """Data and estimator of every cell of every table, in all ways to run it."""
+def set_aside(runs: StoredRuns, root: Path) -> int:
+    """How many runs of the data and methods asked for belong to no table as it is now."""
     from lossnet.papers import TABLES
 
+    places = runs.unused()
     for row, column in (cell for table in TABLES.values() for cell in cells(table)):
-        for model in (estimator_of(row, column, kind, root) for kind in KINDS):
-            if model is not None:
-                yield column.data, model
+        if (store_name(column.data), row.method) in places:
+            for model in (estimator_of(row, column, kind, root) for kind in KINDS):
+                if model is not None:
+                    runs.matching(column.data, model)
+    return runs.set_aside()
 
 
 def _origin(column: Column) -> str:

@@ -88,6 +88,17 @@ def plan(table: Table, kinds: Sequence[Kind], seeds: int, root: Path) -> list[Fi
     return list(found.values())
 
 
+def without_preset(table: Table, root: Path) -> list[str]:
+    """The rows on data sets that the papers print no settings for."""
+    found = [
+        f"{row.label} on {column.data}"
+        for row, column in cells(table)
+        if not DATA_SETS[column.data].missing(root)
+        and estimator_of(row, column, Kind("preset"), root) is None
+    ]
+    return list(dict.fromkeys(found))
+
+
 @dataclass
 class Runner:
     """Does runs and keeps each as soon as it is finished.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lossnet.errors import DataError
 from lossnet.papers.settings import configuration, same, usual_configuration
 from lossnet.papers.table import Benchmark
 from lossnet.reports import Run, find, get, record
@@ -40,6 +39,8 @@ class StoredRuns:
     def matching(self, data: str, model: Any) -> list[Run]:
         """The runs of a model's method and settings on a data set, one for each seed."""
         place = store_name(data), model.method
+        if place not in self._runs:
+            return []
         self.asked.add(place)
         wanted, usual = configuration(model), usual_configuration(model)
         found = [
@@ -52,7 +53,7 @@ class StoredRuns:
         return sorted({run.seed: run for run in found}.values(), key=lambda run: run.seed)
 
     def of_benchmark(self, benchmark: Benchmark, label: str) -> list[Run]:
-        """The runs of a benchmark script under a row's label."""
+        """The runs of a benchmark script under a row's label, with the settings of the last."""
         name = benchmark.data
         if name not in self._benchmarks:
             self._benchmarks[name] = find(self.folder, data=name, damaged="warn")
@@ -61,21 +62,19 @@ class StoredRuns:
             for run in self._benchmarks[name]
             if run.method == label and benchmark.where.items() <= run.configuration.items()
         ]
-        if any(run.configuration != found[0].configuration for run in found):
-            what = f"the runs of {label} on {name} in {self.folder} differ in their settings"
-            raise DataError(f"{what}; keep those of one configuration")
-        return found
+        last = max(found, key=lambda run: run.date, default=None)
+        return [run for run in found if last and run.configuration == last.configuration]
 
-    def set_aside(self, others: Iterable[tuple[str, Any]] = ()) -> int:
-        """How many runs of the data and methods asked for have other settings or other data.
+    def unused(self) -> set[tuple[str, str]]:
+        """Data and methods that were asked for and have runs of other settings or other data."""
+        return {place for place in self.asked if self._left(place)}
 
-        Those of ``others``, data and estimator, do not count as such.
-        """
-        for data, model in others:
-            if (store_name(data), model.method) in self.asked:
-                self.matching(data, model)
-        runs = [run for place in self.asked for run in self._runs.get(place, [])]
-        return sum(id(run) not in self.used for run in runs)
+    def set_aside(self) -> int:
+        """How many such runs there are."""
+        return sum(map(self._left, self.asked))
+
+    def _left(self, place: tuple[str, str]) -> int:
+        return sum(id(run) not in self.used for run in self._runs.get(place, []))
 
     def add(self, data: str, model: Any, *, marks: Sequence[str], **rest: Any) -> Run:
         """Write a run to the store, tagged with what the names of its files say."""
