@@ -55,7 +55,7 @@ TABLES = (
         ours="the data has no superpixels: ours is the accuracy of pixels, which is another number",
         why=dict.fromkeys(
             [(row, "SP Acc") for row in ("cross-entropy", "alen-net", "alen")],
-            "pixels in place of superpixels, whose borders follow the image's edges.",
+            "pixels are counted, not superpixels, which the data lacks.",
         ),
     ),
     Table(

@@ -99,14 +99,14 @@ class Filled:
         return lines
 
     def _reasons(self, rows: Sequence[Row], column: Column) -> list[str]:
-        """One sentence for each difference that has been run."""
-        why = self.table.why
-        found = [
-            f"- `{row.label}`: {why[row.label, column.printed]}"
-            for row in rows
-            if (row.label, column.printed) in why and self.has_runs(row, column)
-        ]
-        return ["", *found] if found else []
+        """One sentence for each difference that has been run; rows may share one."""
+        found: dict[str, list[str]] = {}
+        for row in rows:
+            text = self.table.why.get((row.label, column.printed))
+            if text and self.has_runs(row, column):
+                found.setdefault(text, []).append(f"`{row.label}`")
+        lines = [f"- {', '.join(labels)}: {text}" for text, labels in found.items()]
+        return ["", *lines] if lines else []
 
 
 def difference(ours: Sequence[float], paper: Printed | None, seeds: int | None) -> str:
