@@ -18,6 +18,7 @@ import citations
 import costs
 import dvn
 import images
+import implicit_study
 import ising
 import label_decisions
 import multilabel
@@ -186,6 +187,7 @@ TABLES: dict[str, Callable[[], str]] = {
     ),
     "costs": costs.table,
     "refinement": refinement,
+    "implicit-study": lambda: printed(implicit_study.table),
     "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
     "decisions-exact": lambda: printed(label_decisions.table, metric="subset-accuracy"),
     "decisions-f1": lambda: printed(label_decisions.table, metric="example-f1"),
