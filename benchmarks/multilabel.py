@@ -71,6 +71,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
     "spen": [{}, {"energy_optimiser": {"lr": 2e-5}}, {"energy_optimiser": {"lr": 5e-4}}],
     "spen-e2e": [{}, {"energy_optimiser": {"lr": 1e-4}}, {"inference": {"lr": 0.3}}],
     "dvn": [{}, {"inference": {"lr": 2.0}}, {"inference": {"lr": 5.0}}],
+    "dvn-long-steps": [{}],
     "nce-energy": [{}, {"inference": {"lr": 0.02}}, {"energy_optimiser": {"lr": 2e-4}}],
     "seal-static-margin": [{}, {"energy_weight": 0.1}, {"energy_weight": 1.0}],
     "seal-static-regression": [{}, {"energy_weight": 1.0}, {"energy_weight": 5.0}],
@@ -111,6 +112,7 @@ MOST_STEPS = 30
 
 #: Rows of the tables that are a method with one of its parameters changed.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "dvn-long-steps": ("dvn", {"inference": {"lr": 2.0}}),
     "infnet-plus-separated": ("infnet-plus", {"sharing": "separated"}),
     "infnet-plus-shared": ("infnet-plus", {"sharing": "shared"}),
     "implicit-nce-all": ("implicit-nce", {"path": "all", "energy_weight": 3.0}),
