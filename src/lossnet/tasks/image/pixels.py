@@ -34,8 +34,8 @@ _SHARE: dict[str, Any] = {"xent_weight": 0.01}
 #: A normalised step of 2 turns four pixels round, or shares that out over many.
 _REFINED: dict[str, Any] = {**_SHARE, "energy_weight": 1.0, "energy_optimiser": {"lr": 2e-3}}
 
-#: The value of a mask changes by a thousandth with a pixel: plain steps would not leave the start.
-_ADAM: dict[str, Any] = {"lr": 0.05, "adam": True, "keep": "best", "on": "energy"}
+#: The value of a mask changes by a thousandth with a pixel, so plain steps on it are long.
+_LONG: dict[str, Any] = {"steps": 30, "lr": 50.0}
 
 _NOISE = {"noise": 4.0, "radius": 2.0}
 
@@ -43,8 +43,7 @@ _NOISE = {"noise": 4.0, "radius": 2.0}
 #: and ``aen`` also compare pixel by pixel (``local``).
 PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
     "dvn": {
-        "inference": _ADAM,
-        "others": "adversarial",
+        "inference": _LONG,
         "predict_steps": 30,
         "energy_optimiser": {"weight_decay": 6e-2, "decay": None},
     },
