@@ -63,8 +63,8 @@ def bracket_scores(true: Sequence[Tree], predicted: Sequence[Tree]) -> BracketSc
     (1.0, 0.75)
     """
     if len(true) != len(predicted) or not true:
-        counts = f"{len(true)} true trees and {len(predicted)} predicted"
-        raise DataError(f"{counts}; give as many of both, at least one")
+        counts = f"got {len(true)} true trees and {len(predicted)} predicted trees"
+        raise DataError(f"{counts}; pass at least one, and as many of each")
     sides, exact = [Counter[str](), Counter[str](), Counter[str]()], 0
     for number, (tree, other) in enumerate(zip(true, predicted, strict=True)):
         if len(tree.words) != len(other.words):

@@ -8,10 +8,11 @@ the constituents that hold the word alone::
     It works well         +1(S)NP  +1(VP  $(TOP)ADVP
 
 ``+1(S)NP``: one constituent more than before, the lowest an S; the word alone is an NP. Of
-constituents with the same words, the inner follows the outer: ``+1(S(VP``. Far up (two levels or
-more) to one of the highest three the level is said from the top, ``=1(S``, as in Vilares, Abdou &
-Søgaard (2019): an error before then does no harm. The last word has ``$`` and, since it has no next
-one, the label at the top, where that has a single constituent below: other tags are free of it.
+constituents with the same words, the inner follows the outer: ``+1(S(VP``. A climb of two levels or
+more to one of the top three levels is coded by its level from the top, ``=1(S``, as in Vilares,
+Abdou & Søgaard (2019), so that earlier errors do no harm. The last word has ``$`` and, since no word
+follows it, the label at the top where that has a single constituent below: other tags are free of
+it.
 
 Every tree has its own tags. Tags that fit no tree, as a tagger may predict them, give one too: see
 :func:`decode_tree`.
@@ -29,7 +30,7 @@ from lossnet.errors import DataError
 #: The label of a sentence whose tags give none that holds all words.
 _NO_LABEL = "X"
 _LAST = "$"
-#: A level is said from the top where it is one of so many and the way up at least so long.
+#: Levels that are counted from the top, and the shortest climb to them that is coded like this.
 _HIGHEST, _FAR = 3, 2
 _TAG = re.compile(r"(\$|[-+=]\d+)((?:\([^()]*)*)((?:\)[^()]*)*)")
 
