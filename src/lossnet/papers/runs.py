@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -42,8 +42,6 @@ class Fit:
 
 def chosen(table: Table, rows: Sequence[str] | None, columns: Sequence[str] | None) -> Table:
     """The table with only these rows and columns; all where None."""
-    from dataclasses import replace
-
     every = [row.label for row in table.rows], [column.printed for column in table.columns]
     for kind, wanted, known in zip(("row", "column"), (rows, columns), every, strict=True):
         for name in wanted or []:

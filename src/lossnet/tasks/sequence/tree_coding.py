@@ -10,7 +10,7 @@ the constituents that hold the word alone::
 ``+1(S)NP``: one constituent more than before, the lowest an S; the word alone is an NP. Of
 constituents with the same words, the inner follows the outer: ``+1(S(VP``. A climb of two levels or
 more to one of the top three levels is coded by its level from the top, ``=1(S``, as in Vilares,
-Abdou & Søgaard (2019), so that earlier errors do no harm. The last word has ``$`` and, since no word
+Abdou & Søgaard (2019), so that earlier errors do no harm. The last word has ``$`` and, as no word
 follows it, the label at the top where that has a single constituent below: other tags are free of
 it.
 
