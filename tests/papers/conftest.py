@@ -12,7 +12,7 @@ import pytest
 from lossnet import papers
 from lossnet.papers import data_sets
 from lossnet.papers.data_sets import DataSet
-from lossnet.papers.table import Column, Row, Table
+from lossnet.papers.table import Change, Column, Row, Table
 from lossnet.tasks.multilabel import load_splits
 
 SMALL: dict[str, Any] = {"hidden": [8], "global_hidden": 4, "max_epochs": 2, "decode": "threshold"}
@@ -33,6 +33,7 @@ TINY = Table(
     ),
     seeds=10,
     why={("cross-entropy", "tiny"): "there is little to learn"},
+    changes=[Change("cross-entropy", "tiny", "a wider net", settings={"hidden": [9]})],
 )
 
 

@@ -10,7 +10,14 @@ from lossnet.papers import FIGURES, TABLES
 from lossnet.papers.data_sets import DATA_SETS
 from lossnet.papers.report import difference
 from lossnet.papers.runs import cells
-from lossnet.papers.settings import KINDS, estimator_of, few_updates, same
+from lossnet.papers.settings import (
+    KINDS,
+    Kind,
+    configuration,
+    estimator_of,
+    few_updates,
+    same,
+)
 from lossnet.papers.table import Printed, Table
 from lossnet.recipes import METHODS
 from lossnet.tasks.registry import BUILT_IN
@@ -30,6 +37,10 @@ def test_rows_and_columns_fit(table: Table) -> None:
             assert (table.number(row, column) is None) == (text == "-")
     assert {row for row, _ in table.why} <= set(labels)
     assert {column for _, column in table.why} <= set(printed)
+    places = {(one.row, one.column, one.words) for one in table.changes}
+    assert len(places) == len(table.changes)
+    assert {row for row, *_ in places} <= set(labels)
+    assert {column for _, column, _ in places} <= set(printed)
     for text in (table.protocol, table.ours, *table.why.values()):
         assert not text.endswith(".") or text in table.why.values()
 
@@ -43,6 +54,17 @@ def test_every_cell_has_settings_that_work(table: Table) -> None:
             if model is not None:
                 model._check_settings()
                 assert model.preset is None
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
+def test_every_change_changes_a_setting_that_works(table: Table) -> None:
+    for change in table.changes:
+        kind = Kind("preset", change.schedule)
+        pairs = [table.cell(change.row, change.column), table.changed(change)]
+        models = [estimator_of(*pair, kind, Path("data")) for pair in pairs]
+        before, after = (configuration(model) for model in models)
+        assert before != after or change.data
+        models[1]._check_settings()
 
 
 def test_names_are_distinct_and_data_has_a_task() -> None:

@@ -61,6 +61,19 @@ def test_runs_what_the_store_lacks(command: Command, tmp_path: Path) -> None:
     assert "set aside" not in err
 
 
+def test_one_setting_changed(command: Command) -> None:
+    given = ["tiny-table1", "--rows", "cross-entropy", "--schedule", "paper", "--which", "preset"]
+    code, out, err = command(*given, "--changes", "--yes")
+    assert code == 0, err
+    assert "[2/2] tiny, cross-entropy, a wider net, preset, paper, seed 0" in err
+    line = next(line for line in out.splitlines() if "a wider net" in line)
+    assert line.startswith("| `cross-entropy` | a wider net |")
+    assert "(n=1)" in line
+    code, again, err = command(*given)
+    assert (code, again) == (0, out)
+    assert "set aside" not in err
+
+
 def test_the_table_alone_needs_no_data(command: Command, tmp_path: Path) -> None:
     code, out, err = command("tiny-table1", "--table-only", "--columns", "absent")
     assert code == 0, err

@@ -42,6 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = "schedule of the preset: the library's (at most 5 updates per batch, the estimator's "
     what += "epochs and patience; the default) or the paper's"
     parser.add_argument("--schedule", choices=["library", "paper"], default="library", help=what)
+    what = "also run cells with one setting of the preset changed, to explain differences"
+    parser.add_argument("--changes", action="store_true", help=what)
     what = "go on although it takes more than an hour"
     parser.add_argument("--yes", action="store_true", help=what)
     what = "fit nothing; print what the store holds"
@@ -85,7 +87,7 @@ def _table(table: Table, root: Path, args: argparse.Namespace) -> int:
     if args.which != "default" and (lacking := without_preset(table, root)):
         note(f"the papers have no settings for {', '.join(lacking)}: by default only")
     if not args.table_only:
-        fits = plan(table, _kinds(args), args.seeds, root)
+        fits = plan(table, _kinds(args), args.seeds, root, changes=args.changes)
         others = {column.benchmark.script for column in table.columns if column.benchmark}
         for script in sorted(others):
             note(f"some columns are run by python {script} run and read from the store")
@@ -94,7 +96,7 @@ def _table(table: Table, root: Path, args: argparse.Namespace) -> int:
         with writable(args.results):
             runner = Runner(runs, root, args.command, _teller(args))
             todo = runner.lacking(fits)
-            if args.schedule == "paper":
+            if args.schedule == "paper" or (args.changes and table.changes):
                 _agree(runner, todo, args)
             failed = runner.do(todo)
     print(Filled(table, runs, root).markdown())

@@ -39,6 +39,9 @@ class Filled:
             for row in table.rows:
                 for kind in kinds if row.method else ():
                     self._fill(row, column, kind, runs, root)
+        for change in table.changes:
+            row, column = table.changed(change)
+            self._fill(row, column, Kind("preset", change.schedule), runs, root)
 
     def _fill(self, row: Row, column: Column, kind: Kind, runs: StoredRuns, root: Path) -> None:
         place, metric = (row.label, column.printed, kind), metric_of(row, column)
@@ -77,6 +80,7 @@ class Filled:
                 has = [k for k in self.kinds if any(self.values(row, column, k) for row in rows)]
                 kinds = [kind for kind in self.kinds if kind in has or kind in usual]
                 lines += [*self._lines(rows, column, kinds), *self._reasons(rows, column)]
+                lines += self._changes(column, run_only=run_only)
         return "\n".join(lines)
 
     def _lines(self, rows: Sequence[Row], column: Column, kinds: Sequence[Kind]) -> list[str]:
@@ -107,6 +111,23 @@ class Filled:
                 found.setdefault(text, []).append(f"`{row.label}`")
         lines = [f"- {', '.join(labels)}: {text}" for text, labels in found.items()]
         return ["", *lines] if lines else []
+
+    def _changes(self, column: Column, *, run_only: bool) -> list[str]:
+        """What one changed setting does to a cell."""
+        lines = []
+        for change in self.table.changes:
+            kind = Kind("preset", change.schedule)
+            row, at = self.table.changed(change)
+            values = self.values(row, at, kind)
+            if change.column != column.printed or (run_only and not values):
+                continue
+            base, _ = self.table.cell(change.row, change.column)
+            paper, before = self.table.number(base, column), self.values(base, column, kind)
+            cells = [f"`{change.row}`", change.words, _ours(before, count=False), _ours(values)]
+            cells.append(difference(values, paper, self.table.seeds))
+            lines.append("| " + " | ".join(cells) + " |")
+        heads = "| method | one setting changed | unchanged | changed | difference to the paper |"
+        return ["", heads, "|---|---|---:|---:|---:|", *lines] if lines else []
 
 
 def difference(ours: Sequence[float], paper: Printed | None, seeds: int | None) -> str:
@@ -151,7 +172,9 @@ def set_aside(runs: StoredRuns, root: Path) -> int:
     from lossnet.papers import TABLES
 
     places = runs.unused()
-    for row, column in (cell for table in TABLES.values() for cell in cells(table)):
+    every = [cell for table in TABLES.values() for cell in cells(table)]
+    every += [table.changed(one) for table in TABLES.values() for one in table.changes]
+    for row, column in every:
         if (store_name(column.data), row.method) in places:
             for model in (estimator_of(row, column, kind, root) for kind in KINDS):
                 if model is not None:

@@ -54,7 +54,9 @@ def chosen(table: Table, rows: Sequence[str] | None, columns: Sequence[str] | No
         if rows is None or row.label in rows:
             numbers = row.numbers.split()
             lines.append(replace(row, numbers=" ".join(numbers[k] for k in at) if numbers else ""))
-    return replace(table, rows=lines, columns=kept)
+    left = {row.label for row in lines}, {column.printed for column in kept}
+    changes = [one for one in table.changes if one.row in left[0] and one.column in left[1]]
+    return replace(table, rows=lines, columns=kept, changes=changes)
 
 
 def cells(table: Table) -> Iterator[tuple[Row, Column]]:
@@ -69,20 +71,27 @@ def metric_of(row: Row, column: Column) -> str:
     return f"{row.output} {column.metric}".strip()
 
 
-def plan(table: Table, kinds: Sequence[Kind], seeds: int, root: Path) -> list[Fit]:
-    """Every run of a table whose data is there, seed by seed; columns may share runs."""
+def plan(
+    table: Table, kinds: Sequence[Kind], seeds: int, root: Path, *, changes: bool = False
+) -> list[Fit]:
+    """Every run of a table whose data is there, seed by seed; columns may share runs.
+
+    ``changes`` adds the cells with one setting changed.
+    """
+    wanted = [(row, column, kind) for row, column in cells(table) for kind in kinds]
+    if changes:
+        wanted += [(*table.changed(one), Kind("preset", one.schedule)) for one in table.changes]
     found: dict[str, Fit] = {}
     for seed in range(seeds):
-        for row, column in cells(table):
+        for row, column, kind in wanted:
             if DATA_SETS[column.data].missing(root):
                 continue
-            for kind in kinds:
-                model = estimator_of(row, column, kind, root, seed)
-                if model is None:
-                    continue
-                model._check_settings()
-                key = repr((column.data, row.method, seed, sorted(configuration(model).items())))
-                found.setdefault(key, Fit(row, column, kind, model))
+            model = estimator_of(row, column, kind, root, seed)
+            if model is None:
+                continue
+            model._check_settings()
+            key = repr((column.data, row.method, seed, sorted(configuration(model).items())))
+            found.setdefault(key, Fit(row, column, kind, model))
     return list(found.values())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lossnet.papers.table import Benchmark, Column, Row, Table
+from lossnet.papers.table import Benchmark, Change, Column, Row, Table
 
 _SETS = ("bibtex", "delicious", "genbase", "cal500", "eurlexev", "expr_fun", "spo_fun")
 _F1 = tuple(Column(name, name, "example-f1@0.5", f"paper:{name}") for name in _SETS)
@@ -17,6 +17,28 @@ _OURS = (
     "are exact) and which count the hierarchy's root, on in every row, as the released data do; "
     "labels are not made to keep to the hierarchy; default runs stop early on F1 at a tuned "
     "threshold"
+)
+_DECLARED = "words coded in the order declared (YES is 0), row names kept"
+_CHANGES = (
+    *(
+        Change(row, "genbase", _DECLARED, data="genbase-as-declared")
+        for row in ("cross-entropy", "dvn", "seal-regression", "seal-nce")
+    ),
+    Change(
+        "cross-entropy",
+        "cal500",
+        "columns centred and scaled, not mapped to [0, 1]",
+        settings={"standardise": True},
+    ),
+    Change("dvn", "cal500", "the rate is never lowered", {"energy_optimiser": {"plateau": None}}),
+    Change("dvn", "cal500", "patience 100", settings={"patience": 100}),
+    Change(
+        "dvn",
+        "cal500",
+        "the rate is never lowered, patience 100",
+        {"energy_optimiser": {"plateau": None}},
+        {"patience": 100},
+    ),
 )
 _TEXT = Benchmark("benchmarks/text.py", "aapd_small")
 _ROLES = Benchmark("benchmarks/roles.py", "roles-bilstm")
@@ -87,6 +109,7 @@ TABLES = (
         ),
         ours=_OURS,
         seeds=10,
+        changes=_CHANGES,
     ),
     Table(
         "seal-table2",

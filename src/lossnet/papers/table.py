@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 _NUMBER = re.compile(r"(-?[\d.]+)(?:±([\d.]+))?")
@@ -82,6 +82,29 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Change:
+    """One setting of a cell changed, to find what its difference from the paper comes from.
+
+    The other settings are those of the preset.
+
+    Args:
+        row, column: the cell: a row's label, a column's heading.
+        words: what is changed.
+        params, settings: as in :class:`Row`, over the row's own.
+        data: a data set in place of the column's.
+        schedule: of the preset, ``"paper"`` or ``"library"``.
+    """
+
+    row: str
+    column: str
+    words: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    data: str | None = None
+    schedule: str = "paper"
+
+
+@dataclass(frozen=True)
 class Table:
     """A table of a paper.
 
@@ -94,6 +117,7 @@ class Table:
         seeds: how many runs the paper's deviations are over; None where it does not say.
         columns, rows: see :class:`Column` and :class:`Row`.
         why: one sentence for a difference that has been run, by row and column.
+        changes: cells with one setting changed, which ``--changes`` runs.
     """
 
     name: str
@@ -105,11 +129,30 @@ class Table:
     ours: str = ""
     seeds: int | None = None
     why: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    changes: Sequence[Change] = ()
 
     @property
     def data(self) -> list[str]:
         """The names of its data sets."""
         return list(dict.fromkeys(column.data for column in self.columns))
+
+    def cell(self, row: str, column: str) -> tuple[Row, Column]:
+        """The row of a label and the column of a heading."""
+        return (
+            next(one for one in self.rows if one.label == row),
+            next(one for one in self.columns if one.printed == column),
+        )
+
+    def changed(self, change: Change) -> tuple[Row, Column]:
+        """The cell of a change, with its one setting changed."""
+        row, column = self.cell(change.row, change.column)
+        row = replace(
+            row,
+            params={**row.params, **change.params},
+            settings={**row.settings, **change.settings},
+            name=f"{row.label}, {change.words}",
+        )
+        return row, replace(column, data=change.data or column.data)
 
     def number(self, row: Row, column: Column) -> Printed | None:
         """The paper's number in a cell, None where it has none."""

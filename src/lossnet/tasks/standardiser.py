@@ -1,4 +1,4 @@
-"""Columns of numbers, centred and scaled as in training."""
+"""Columns of numbers, shifted and scaled as in training."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def vector(tensors: Mapping[str, Tensor], name: str, length: int) -> np.ndarray:
 
 
 class Standardiser:
-    """Centre and scale real-valued columns; leave 0/1 columns alone.
+    """Shift and scale real-valued columns; leave 0/1 columns alone.
 
     Args:
         mean: what is taken off each column.
@@ -36,23 +36,25 @@ class Standardiser:
     def of(cls, X: Any, setting: bool | str) -> Standardiser | None:
         """The standardiser for training rows, dense or CSR; None where it would change nothing.
 
-        ``"auto"`` treats the columns of dense input that hold anything but 0 and 1; ``True``
-        every column (sparse input is scaled without centring); ``False`` none.
+        ``"auto"`` centres and scales the columns of dense input that hold anything but 0 and 1;
+        ``"min-max"`` maps these columns to [0, 1]; ``True`` centres and scales every column;
+        ``False`` none. Sparse input is left alone by ``"auto"`` and never shifted: ``True`` divides
+        its columns by their deviation, ``"min-max"`` by their largest absolute value.
         """
         sparse = hasattr(X, "tocsr")
         if setting is False or (setting == "auto" and sparse):
             return None
         if sparse:
-            squares = np.asarray(X.multiply(X).mean(0)).ravel()
-            means = np.asarray(X.mean(0)).ravel()
-            mean = np.zeros_like(means, dtype=np.float64)
-            scale = np.sqrt(np.maximum(squares - means**2, 0.0))
+            mean, scale = np.zeros(X.shape[1]), _sparse_scale(X, setting)
+        elif setting == "min-max":
+            mean = X.min(0).astype(np.float64)
+            scale = X.max(0) - mean
         else:
             mean = X.mean(0, dtype=np.float64)
             scale = X.std(0, dtype=np.float64)
-            if setting == "auto":
-                binary = ((X == 0) | (X == 1)).all(0)
-                mean[binary], scale[binary] = 0.0, 1.0
+        if not sparse and setting is not True:
+            binary = ((X == 0) | (X == 1)).all(0)
+            mean[binary], scale[binary] = 0.0, 1.0
         scale[scale < 1e-12] = 1.0
         if not mean.any() and (scale == 1.0).all():
             return None
@@ -75,3 +77,12 @@ class Standardiser:
         """Dense rows, standardised."""
         rows: np.ndarray = (X - self.mean) / self.scale
         return rows
+
+
+def _sparse_scale(X: Any, setting: bool | str) -> np.ndarray:
+    """What the columns of a sparse matrix are divided by."""
+    if setting == "min-max":
+        return np.asarray(abs(X).max(0).todense(), dtype=np.float64).ravel()
+    squares, means = (np.asarray(m.mean(0)).ravel() for m in (X.multiply(X), X))
+    found: np.ndarray = np.sqrt(np.maximum(squares - means**2, 0.0))
+    return found

@@ -60,8 +60,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             build the task-net and the loss-net.
         energy_features: the loss-net's feature network: ``"own"``, ``"copy"`` (it starts with the
             task-net's weights) or ``"shared"`` (it reads the task-net's features).
-        standardise: ``"auto"`` centres and scales the real-valued columns of dense input;
-            True scales every column, False none.
+        standardise: ``"auto"`` centres and scales the real-valued columns of dense input,
+            ``"min-max"`` maps them to [0, 1]; True scales every column, False none.
         threshold: ``"tuned"``, one threshold tuned on validation data; ``"tuned-per-label"``;
             or a fixed number. Without validation data, a tuned threshold is 0.5.
         constraints: rules that predictions keep to, see :mod:`lossnet.constraints`: a list of
@@ -114,7 +114,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     global_hidden: int = 200
     task_net: NetFactory | None = None
     energy_net: NetFactory | None = None
-    standardise: bool | Literal["auto"] = "auto"
+    standardise: bool | Literal["auto", "min-max"] = "auto"
     threshold: float | Literal["tuned", "tuned-per-label"] = "tuned"
     constraints: Sequence[Any] | None = None
 
@@ -143,7 +143,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         thresholds.check_threshold(self.threshold)
         as_stored(self.constraints)
         if not isinstance(self.standardise, bool):
-            check_choice("standardise", self.standardise, ["auto", "True", "False"])
+            check_choice("standardise", self.standardise, ["auto", "min-max", "True", "False"])
 
     def _metric_name(self) -> str:
         return get_metric(self.metric).name

@@ -17,7 +17,7 @@ How the released runs differ from these, and why:
 - nce-energy stops by its own validation loss, not by the F1 of its predictions.
 - Their spo_fun and expr_fun count the hierarchy's root as a label: ``MultiLabelData.with_root``.
 - In seal-static the net that supplies noise learns at the task-net's rate; the released one was a
-  cross-entropy model. Real-valued columns are standardised; the released files were normalised.
+  cross-entropy model.
 """
 
 from __future__ import annotations
@@ -123,6 +123,8 @@ seal-regression-s      5x500 0.2 400 9+1x10 2.121e-4 9.355e-4 1e-5     0.01938  
 seal-nce               4x300 0.1 300 3+1x10 0.008205 5.437e-4 1e-5     1        -      40  -
 seal-ranking           4x300 0.1 300 3+1x5  0.00612  0.001089 1e-5     1.19     -      40  -
 """
+#: Data whose released files have real-valued columns normalised to [0, 1].
+_NORMALISED = ("cal500", "eurlexev", "expr_fun", "spo_fun")
 _BATCH = 32
 _CUT: dict[str, Any] = {"threshold": 0.5, "decode": "threshold", "metric": "example-f1"}
 _COMMON: dict[str, Any] = {
@@ -142,6 +144,7 @@ WHY = {
     **dict.fromkeys(["lr", "weight_decay", "energy_weight", "xent_weight", "samples"], _SEARCHED),
     **dict.fromkeys(["candidates"], _SEARCHED),
     **dict.fromkeys(["energy_steps", "task_steps", "rounds", "max_epochs", "patience"], _FEWER),
+    "standardise": "the released files were normalised",
     "energy_dropout": "inference descends without dropout",
     "threshold": "a tuned cut predicts better; the paper cuts at 0.5",
     "decode": "the default leaves the threshold where validation data show a gain",
@@ -183,7 +186,8 @@ class _Line(NamedTuple):
         depth, width = map(int, self.layers.split("x"))
         dropout = float(self.dropout)
         nets = {"hidden": (width,) * depth, "dropout": dropout, "energy_dropout": dropout}
-        return {**_COMMON, **nets, "global_hidden": int(self.global_hidden)}
+        columns = {"standardise": "min-max"} if self.data in _NORMALISED else {}
+        return {**_COMMON, **columns, **nets, "global_hidden": int(self.global_hidden)}
 
     def rate(self, net: str) -> dict[str, float]:
         """Learning rate and weight decay of a net."""

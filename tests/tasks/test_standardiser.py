@@ -1,0 +1,38 @@
+"""Columns are shifted and scaled by training rows; 0/1 columns and sparse zeros stay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from lossnet.tasks.standardiser import Standardiser
+
+X = np.array([[1.0, 0.0, 5.0], [3.0, 1.0, 5.0], [2.0, 1.0, 5.0]])
+
+
+def test_min_max_maps_real_columns_to_the_unit_interval() -> None:
+    scaled = Standardiser.of(X, "min-max")
+    assert scaled is not None
+    np.testing.assert_allclose(scaled(X), [[0, 0, 0], [1, 1, 0], [0.5, 1, 0]])
+    np.testing.assert_allclose(scaled(X + 2)[:, 0], [1, 2, 1.5])  # by training rows
+
+
+def test_auto_centres_and_leaves_binary_columns() -> None:
+    scaled = Standardiser.of(X, "auto")
+    assert scaled is not None
+    np.testing.assert_allclose(scaled(X)[:, 0], (X[:, 0] - 2) / X[:, 0].std(), rtol=1e-6)
+    np.testing.assert_array_equal(scaled(X)[:, 1], X[:, 1])
+    assert Standardiser.of(X[:, 1:2], "auto") is None
+    assert Standardiser.of(X, False) is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "scale"), [("min-max", [3, 1, 5]), (True, [*X[:, :2].std(0), 1])]
+)
+def test_sparse_columns_are_scaled_and_not_shifted(setting: bool | str, scale: list[float]) -> None:
+    found = Standardiser.of(csr_matrix(X), setting)
+    assert found is not None
+    assert not found.mean.any()
+    np.testing.assert_allclose(found.scale, scale, rtol=1e-6)
+    assert Standardiser.of(csr_matrix(X), "auto") is None
