@@ -105,3 +105,12 @@ def test_methods_shows_where_preset_and_default_differ(lossnet: Run) -> None:
     assert ["method.entropy_weight", "1.0", "0.0", why] in lines
     assert ["method.rounds", "1", "5"] in [line[:3] for line in lines]
     assert "--preset paper" not in lossnet("methods", "crf").out
+
+
+def test_a_given_value_that_the_preset_would_replace(
+    lossnet: Run, csv_file: Path, tmp_path: Path
+) -> None:
+    given = ["--preset", "paper:genbase", "--method", "cross-entropy", "--set", "max_epochs=100"]
+    result = lossnet("train", csv_file, "--out", tmp_path / "a", *given)
+    message = "max_epochs=100 is the default, which preset 'paper:genbase' replaces by 300"
+    assert message in one_line(result)

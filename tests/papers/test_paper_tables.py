@@ -89,6 +89,8 @@ def test_few_updates() -> None:
     assert few({"energy_steps": 2, "task_steps": 1}) == {"energy_steps": 2, "task_steps": 1}
     assert few({"task_steps": 1, "samples": 7}) == {"task_steps": 1, "samples": 7}
     assert few({}) == {}
+    assert few({"net_steps": 5}) == {"net_steps": 4}
+    assert few({"energy_steps": 12, "task_steps": 7}) == {"energy_steps": 1, "task_steps": 1}
 
 
 def test_settings_that_were_added_since_count_at_their_default() -> None:

@@ -173,7 +173,7 @@ def test_a_long_schedule_needs_a_yes(command: Command, monkeypatch: pytest.Monke
     *told, error = err.strip().splitlines()
     assert any(line.startswith("tiny, cross-entropy: up to ") for line in told)
     assert "an estimate" in told[-1]
-    assert "1 runs would take up to" in error
+    assert "1 run would take up to" in error
     assert "add --yes to go on" in error
 
 
@@ -184,6 +184,9 @@ def test_a_long_schedule_needs_a_yes(command: Command, monkeypatch: pytest.Monke
         (["tiny-table1", "--rows", "seal-nec"], ["unknown row of tiny-table1", "'seal-nce'"]),
         (["tiny-table1", "--columns", "tinny"], ["unknown column of tiny-table1", "'tiny'"]),
         (["tiny-table1", "--columns", "absent"], ["tiny-table1 needs data", "absent.csv in"]),
+        (["tiny-table1", "--rows", "theirs"], ["lossnet runs none of these rows and columns"]),
+        (["seal-figure2", "--rows", "dvn"], ["--rows is for tables, and seal-figure2 is a figure"]),
+        (["seal-figure2", "--schedule", "paper"], ["may take hours", "add --yes"]),
         (["tiny-table1", "--seeds", "0"], ["--seeds must be at least 1, got 0"]),
         (["tiny-table1", "--data", "/nowhere"], ["the data folder /nowhere does not exist"]),
     ],

@@ -92,7 +92,7 @@ def _table(table: Table, root: Path, args: argparse.Namespace) -> int:
         for script in sorted(others):
             note(f"some columns are run by python {script} run and read from the store")
         if not fits and not others:
-            raise DataError(_nothing(table, missing))
+            raise _nothing(table, missing, args.which)
         with writable(args.results):
             runner = Runner(runs, root, args.command, _teller(args))
             todo = runner.lacking(fits)
@@ -116,6 +116,14 @@ def _figure(figure: Figure, root: Path, args: argparse.Namespace) -> int:
     from lossnet.papers.figures import Studio, draw
     from lossnet.papers.settings import Kind
 
+    unused = {"--rows": args.rows, "--changes": args.changes, "--table-only": args.table_only}
+    unused |= {"--seeds": args.seeds > 1}
+    for option in [name for name, value in unused.items() if value]:
+        raise SettingError(f"{option} is for tables, and {figure.name} is a figure; leave it out")
+    if args.schedule == "paper" and not args.yes:
+        what = "fits with the paper's schedule may take hours each (the table's estimate: lossnet "
+        what += "reproduce seal-table1 --schedule paper)"
+        raise SettingError(f"{figure.name}: {what}; add --yes to go on")
     kind = Kind("default") if args.which == "default" else Kind("preset", args.schedule)
     data = args.columns or figure.usual or figure.data
     with writable(args.out) as out:
@@ -136,20 +144,28 @@ def _kinds(args: argparse.Namespace) -> list[Kind]:
     return [kind for kind in wanted if args.which in (kind.which, "both")]
 
 
-def _nothing(table: Table, missing: list[str]) -> str:
-    return f"{table.name} needs data: {'; '.join(missing)}; --table-only prints without running"
+def _nothing(table: Table, missing: list[str], which: str) -> Exception:
+    """Why there is nothing to run."""
+    if not any(row.method for row in table.rows) or not table.columns:
+        return SettingError(f"{table.name}: lossnet runs none of these rows and columns")
+    if len(missing) == len({column.data for column in table.columns}):
+        needs = "; ".join(missing)
+        return DataError(f"{table.name} needs data: {needs}; --table-only prints without running")
+    why = f"the papers have no settings for these rows of {table.name}, and --which is {which}"
+    return SettingError(f"{why}; use --which default")
 
 
 def _agree(runner: Runner, fits: list[Fit], args: argparse.Namespace) -> None:
     """Say how long it would take, and ask where that is long."""
     from lossnet.papers.estimate import estimate
+    from lossnet.plain_text import counted
     from lossnet.training.progress import format_duration
 
     found = estimate(runner, fits)
     for name, seconds in found.items():
         _say(f"{name}: up to {format_duration(seconds)}")
     total = format_duration(sum(found.values()))
-    runs = f"{len(fits)} runs would take up to {total}"
+    runs = f"{counted(len(fits), 'run')} would take up to {total}"
     _say(f"{runs}, by a few timed batches of each: an estimate; early stopping may end them sooner")
     if sum(found.values()) <= LONG or args.yes:
         return

@@ -49,7 +49,15 @@ class Settings:
         own = {"method_params": self.method_params or None, **self.parameters}
         model = kind(self.method, random_state=self.seed, verbose=verbose, **own)
         model._check_settings()
+        self._check_kept(model)
         return model
+
+    def _check_kept(self, model: Any) -> None:
+        """Raise where a preset replaces a value that was given, because it is the default's."""
+        for name, value in self.parameters.items():
+            if name != "preset" and (found := getattr(model, name)) != value:
+                which = f"{name}={value!r} is the default, which preset {model.preset!r} replaces"
+                raise SettingError(f"{which} by {found!r}; leave it out, or give another value")
 
 
 def resolve(

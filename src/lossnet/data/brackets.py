@@ -17,7 +17,7 @@ from lossnet.errors import DataError
 #: The part of speech of an empty element, such as a trace, and of a word whose own is not known.
 EMPTY, UNKNOWN_POS = "-NONE-", "XX"
 #: Only ASCII spaces part words: a no-break space may stand in one.
-_PIECE = re.compile(r"[()\n]|[^ \t\n\f\v()]+")
+_PIECE = re.compile(r"[()\n]|[^ \t\n\r\f\v()]+")
 _SPACE = re.compile(r"[ \t\n\r\f\v]")
 _REMEDY = "every word needs a part of speech of its own, as in (NN word)"
 #: NP of NP-SBJ-1 and of NP=2; a label that begins with a hyphen (-LRB-) has no function tags.

@@ -1,6 +1,6 @@
 """The papers' tables and figures: their numbers as printed, and what runs them again.
 
-``lossnet reproduce`` is the front of it. One file per paper holds the tables as data
+``lossnet reproduce`` runs them. One file per paper holds the tables as data
 (:mod:`~lossnet.papers.seal`, :mod:`~lossnet.papers.implicit`, :mod:`~lossnet.papers.infnet`,
 :mod:`~lossnet.papers.alen`); nothing in here imports torch before something is fitted.
 """

@@ -83,7 +83,10 @@ def data_folder(given: str | None = None) -> Path:
     if given or (given := os.environ.get("LOSSNET_DATA")):
         folder = Path(given).expanduser()
         if not folder.is_dir():
-            raise DataError(f"the data folder {folder} does not exist; see lossnet reproduce")
+            raise DataError(
+                f"the data folder {folder} does not exist; give another with "
+                "--data or $LOSSNET_DATA"
+            )
         return folder
     usual = Path("data"), Path("../shared/data")
     return next((folder for folder in usual if folder.is_dir()), usual[0])

@@ -69,7 +69,7 @@ def draw_one(model: Any, train: Any, path: Path, title: str) -> Path:
     middle = np.argsort(np.abs(tied[tuple(order.T)]), kind="stable")
     figure = new_figure(11, 4.2)
     panels = figure.subplots(1, 3)
-    chosen = {"i goes with k": order[:PAIRS], "i says nothing of k": order[middle[:PAIRS]]}
+    chosen = {"i goes with k": order[:PAIRS], "i says nothing about k": order[middle[:PAIRS]]}
     for axes, (what, pairs) in zip(panels, chosen.items(), strict=False):
         _lines(axes, energy, pairs, train.label_names)
         axes.set_title(what, fontsize=10)

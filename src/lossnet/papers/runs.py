@@ -79,8 +79,9 @@ def plan(
     ``changes`` adds the cells with one setting changed.
     """
     wanted = [(row, column, kind) for row, column in cells(table) for kind in kinds]
-    if changes:
-        wanted += [(*table.changed(one), Kind("preset", one.schedule)) for one in table.changes]
+    for one in table.changes if changes else ():
+        kind = Kind("preset", one.schedule)
+        wanted += [(*table.cell(one.row, one.column), kind), (*table.changed(one), kind)]
     found: dict[str, Fit] = {}
     for seed in range(seeds):
         for row, column, kind in wanted:
@@ -179,18 +180,18 @@ class Runner:
         return f"{shown}{seconds:.0f} s"
 
     def _left(self, fits: Sequence[Fit]) -> str:
-        """The time that is left, by the runs done: of the same row, else data, else all."""
+        """The time that is left, by runs of the same rows; empty where one was not run yet."""
         from lossnet.training.progress import format_duration
 
-        def guess(fit: Fit) -> float:
-            alike = [lambda f: (f.row.method, f.column.data, f.kind), lambda f: f.column.data]
-            for key in (*alike, lambda f: None):
-                known = [seconds for done, seconds in self._took if key(done) == key(fit)]
-                if known:
-                    return fmean(known)
-            return 0.0
+        def key(fit: Fit) -> tuple[Any, ...]:
+            return fit.row.method, fit.column.data, fit.kind
 
-        return f"; about {format_duration(sum(map(guess, fits)))} left" if fits else ""
+        took: dict[tuple[Any, ...], list[float]] = {}
+        for done, seconds in self._took:
+            took.setdefault(key(done), []).append(seconds)
+        if not fits or any(key(fit) not in took for fit in fits):
+            return ""
+        return f"; about {format_duration(sum(fmean(took[key(fit)]) for fit in fits))} left"
 
 
 def inference_gap(model: Any, data: Any) -> float:

@@ -73,7 +73,9 @@ def few_updates(params: Mapping[str, Any]) -> dict[str, Any]:
     steps = {name: int(params[name]) for name in names}
     steps = {name: count // math.gcd(*steps.values()) for name, count in steps.items()}
     rest = MOST_UPDATES - (min(steps.values()) if len(steps) == 2 else 0)
-    found = {**params, **{name: min(count, rest) for name, count in steps.items()}}
+    found = {**params, **{name: min(count, max(rest, 1)) for name, count in steps.items()}}
+    if "net_steps" in params:  # next to one step of the energy
+        found["net_steps"] = min(int(params["net_steps"]), MOST_UPDATES - 1)
     return found | ({"rounds": 1} if "rounds" in params else {})
 
 

@@ -66,7 +66,7 @@ def row_of(preset: Any, method: Any, papers: Papers, estimator: str) -> Row | No
     if method not in papers.rows:
         have = ", ".join(papers.rows) or "no method"
         what = f"preset={preset!r}: the papers have no settings of {method!r} for {estimator}"
-        raise SettingError(f"{what}; they have of {have}")
+        raise SettingError(f"{what}; available for: {have}")
     rows = papers.rows[method]
     if colon and row not in rows:
         raise unknown(f"row of preset {NAME!r} for {method}:", row, rows)

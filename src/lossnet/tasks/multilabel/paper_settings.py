@@ -137,7 +137,7 @@ _ENERGY = {"clip": None, "plateau": None}
 _ALONE = {"clip": 10.0 / _BATCH, "plateau": 6, "decay": False}
 
 _SEARCHED = "the paper's is the best of a search on each data set, for its schedule"
-_FEWER = "the paper's schedule takes about an hour on bibtex"
+_FEWER = "the paper's schedule takes an hour on bibtex, with early stopping"
 _NETS = "one size for every data set"
 WHY = {
     **dict.fromkeys(["hidden", "dropout", "global_hidden"], _NETS),
