@@ -22,7 +22,15 @@ from lossnet.tasks.calibration import Calibrates
 from lossnet.tasks.deciding import DecidingEstimator
 from lossnet.tasks.method_checks import check_given
 from lossnet.tasks.structure import MeasuresStructure
-from lossnet.training import Checkpoint, Duration, Trainer, resume, save_checkpoint, show_progress
+from lossnet.training import (
+    Checkpoint,
+    Convergence,
+    Duration,
+    Trainer,
+    resume,
+    save_checkpoint,
+    show_progress,
+)
 
 
 class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
@@ -177,10 +185,11 @@ class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
     def _add_callbacks(
         self, trainer: Trainer, checkpoint: Any, resuming: bool, given: tuple[Any, ...]
     ) -> None:
-        """Progress and checkpoints; where training is resumed, put the trainer where it stopped.
+        """Convergence, progress, checkpoints; to resume, put the trainer where it stopped.
 
         A checkpoint belongs to the data ``given``, of which some may be None.
         """
+        trainer.callbacks.append(Convergence(self._metric_name()))
         if self.verbose:
             trainer.callbacks += [show_progress(self._metric_name()), Duration()]
         if checkpoint is None:

@@ -2,6 +2,7 @@
 
 from lossnet.training.callback import Callback
 from lossnet.training.checkpoint import Checkpoint, resume, save_checkpoint
+from lossnet.training.convergence import Convergence
 from lossnet.training.loop import Trainer
 from lossnet.training.predict import predict
 from lossnet.training.progress import Duration, Progress, ProgressLines, show_progress
@@ -12,6 +13,7 @@ __all__ = [
     "Arrays",
     "Callback",
     "Checkpoint",
+    "Convergence",
     "Duration",
     "Progress",
     "ProgressLines",
