@@ -22,15 +22,7 @@ from lossnet.tasks.calibration import Calibrates
 from lossnet.tasks.deciding import DecidingEstimator
 from lossnet.tasks.method_checks import check_given
 from lossnet.tasks.structure import MeasuresStructure
-from lossnet.training import (
-    Checkpoint,
-    Convergence,
-    Duration,
-    Trainer,
-    resume,
-    save_checkpoint,
-    show_progress,
-)
+from lossnet.training import Checkpoint, Trainer, reporters, resume, save_checkpoint
 
 
 class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
@@ -189,9 +181,7 @@ class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
 
         A checkpoint belongs to the data ``given``, of which some may be None.
         """
-        trainer.callbacks.append(Convergence(self._metric_name()))
-        if self.verbose:
-            trainer.callbacks += [show_progress(self._metric_name()), Duration()]
+        trainer.callbacks += reporters(self._metric_name(), verbose=bool(self.verbose))
         if checkpoint is None:
             return
         free = {"device", "random_state", "refine", "verbose", "decode", "decode_samples"}

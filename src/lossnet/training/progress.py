@@ -15,11 +15,17 @@ from dataclasses import dataclass, field
 from tqdm.auto import tqdm
 
 from lossnet.training.callback import Callback, losses_of
-from lossnet.training.convergence import still_improving
+from lossnet.training.convergence import Convergence, still_improving
 from lossnet.training.loop import Trainer
 
 #: Batches that are timed, after the first, which is slower than the others.
 TIMED = 3
+
+
+def reporters(metric: str, *, verbose: bool) -> list[Callback]:
+    """What tells a user of training: warnings, and with ``verbose`` progress and duration."""
+    shown = [show_progress(metric), Duration()] if verbose else []
+    return [Convergence(metric), *shown]
 
 
 def show_progress(metric: str) -> Callback:

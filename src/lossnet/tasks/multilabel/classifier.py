@@ -22,11 +22,13 @@ from lossnet.tasks.multilabel.constrained import as_stored, bound_to
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.deciding import LabelDecisions
 from lossnet.tasks.multilabel.imputer import Imputer
+from lossnet.tasks.multilabel.inputs import learn_rows, read_rows
+from lossnet.tasks.multilabel.listed_columns import check_listed
 from lossnet.tasks.multilabel.metrics import get_metric, with_unseen
 from lossnet.tasks.multilabel.paper_settings import PAPERS
 from lossnet.tasks.multilabel.stored import pack, unpack
 from lossnet.tasks.multilabel.stratified import stratified_split
-from lossnet.tasks.multilabel.targets import Labels, read_rows
+from lossnet.tasks.multilabel.targets import Labels
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import Standardiser
 from lossnet.training import Arrays, Source
@@ -114,6 +116,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     global_hidden: int = 200
     task_net: NetFactory | None = None
     energy_net: NetFactory | None = None
+    categorical_features: Sequence[Any] | None = None
     standardise: bool | Literal["auto", "min-max"] = "auto"
     threshold: float | Literal["tuned", "tuned-per-label"] = "tuned"
     constraints: Sequence[Any] | None = None
@@ -142,6 +145,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             check_factory(name, getattr(self, name))
         thresholds.check_threshold(self.threshold)
         as_stored(self.constraints)
+        check_listed(self.categorical_features)
         if not isinstance(self.standardise, bool):
             check_choice("standardise", self.standardise, ["auto", "min-max", "True", "False"])
 
@@ -162,7 +166,10 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             targets = inputs if inputs.labelled else None
         elif first and targets is None:
             raise DataError("fit requires y to be passed, but the target y is None")
-        X = read_rows(self, inputs, reset=first)
+        if first:
+            X, self.encoding_ = learn_rows(self, inputs)
+        else:
+            X = read_rows(self, inputs, self.encoding_)
         if targets is None:
             return MultiLabelData(X)
         if not first:
@@ -184,6 +191,14 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     def _cut(self, data: MultiLabelData, fraction: float, seed: int) -> Any:
         return stratified_split(data.Y, fraction, np.random.default_rng(seed))
 
+    def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any]:
+        data, validation = super()._split(data, given, seed)
+        if validation is None or given is not None or not isinstance(data, MultiLabelData):
+            return data, validation
+        # A category that only rows held out have is absent from training.
+        self.encoding_, kept = self.encoding_.narrowed(data.X)
+        return data.with_features(kept), validation.with_features(kept)
+
     def _learn(self, data: Any, validation: Any, unlabelled: Any, seed: int) -> None:
         if validation is not None:
             thresholds.check_metric(get_metric(self.metric), validation.Y)
@@ -194,7 +209,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         return (self.n_labels_,), Binary(self.constraints_ or None)
 
     def _make_net(self, name: str, features: Any = None) -> nn.Module:
-        sizes = self.n_features_in_, self.n_labels_
+        sizes = self.encoding_.width, self.n_labels_
         if own := self._own_factory(name):
             return own(*sizes)
         widths: dict[str, Any] = {"hidden": self.hidden, "input_dropout": self.input_dropout}
@@ -271,8 +286,10 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
 
     def resolved_params(self) -> dict[str, Any]:
         found = super().resolved_params()
-        stored = {"constraints": as_stored(self.constraints)} if "constraints" in found else {}
-        return found | stored
+        plain = {"constraints": as_stored(self.constraints)}
+        if self.categorical_features is not None:
+            plain["categorical_features"] = np.asarray(self.categorical_features).tolist()
+        return found | {name: value for name, value in plain.items() if name in found}
 
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         return pack(self)

@@ -19,7 +19,7 @@ from lossnet.data.text import extension, stem
 from lossnet.errors import DataError
 from lossnet.plain_text import some
 from lossnet.tasks.multilabel.dataset import MultiLabelData
-from lossnet.tasks.multilabel.formats.coding import YES_NO
+from lossnet.tasks.multilabel.formats.coding import both
 from lossnet.tasks.multilabel.formats.encode import LabelColumns, encode
 from lossnet.tasks.multilabel.formats.readers import EXTENSIONS, SVMLIGHT, load_files, reader
 from lossnet.tasks.task import Known
@@ -68,17 +68,9 @@ def _as_trained(table: Table, features: Sequence[str]) -> Table:
             values = tuple(dict.fromkeys([*words[attribute.name], *held]))
             attribute = Attribute(attribute.name, "nominal", values)
         elif attribute.name in known and attribute.kind == "nominal":
-            attribute = replace(attribute, values=_both(held))
+            attribute = replace(attribute, values=both(held))
         attributes.append(attribute)
     return replace(table, attributes=attributes)
-
-
-def _both(values: tuple[str, ...]) -> tuple[str, ...]:
-    """``("yes",)`` as ``("yes", "no")``: a column of one such word is still of the yes/no kind."""
-    for pair in YES_NO:
-        if len(values) == 1 and values[0].lower() in pair:
-            return (*values, *(word for word in pair if word != values[0].lower()))
-    return values
 
 
 def _from_table(table: Table, known: Known, *, labelled: bool, prefix: str = "") -> MultiLabelData:
@@ -101,14 +93,14 @@ def _from_table(table: Table, known: Known, *, labelled: bool, prefix: str = "")
 
 def matched(data: MultiLabelData, known: Known, source: str, *, labelled: bool) -> MultiLabelData:
     """The data in the known columns; where not ``labelled``, without labels."""
-    X, notes = _features_like(data, known["features"])
+    X, notes = features_like(data, known["features"])
     names = list(_names(known)) or data.feature_names
     Y: Any = _labels_like(data, known["labels"], source) if labelled else None
     labels = known["labels"] if labelled else []
     return MultiLabelData(X, Y, names, labels, data.name, None, [*data.notes, *notes])
 
 
-def _features_like(data: MultiLabelData, names: Sequence[str] | int) -> tuple[Any, list[str]]:
+def features_like(data: MultiLabelData, names: Sequence[str] | int) -> tuple[Any, list[str]]:
     """``data.X`` with the columns wanted, and notes on what was changed.
 
     What a sparse file does not list, and a word of a column that no row holds, is zero; a word
