@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -40,11 +40,14 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     """A feed-forward network for many labels at once, trained with a learned loss.
 
     :meth:`fit` takes features X ``(n, d)``: an array, a scipy sparse matrix or a pandas DataFrame.
-    Missing values (NaN) are replaced by the column's mean over the training rows, also in
-    prediction. Y is an indicator matrix ``(n, L)``, dense, sparse or a DataFrame, whose column
-    names become the labels' names; or a 1-D y with two classes, which is one label. Every method
-    also accepts a :class:`~lossnet.tasks.multilabel.MultiLabelData` in place of X and Y. Columns
-    are matched by name. ``unlabelled`` rows can be the rows to predict.
+    Missing numbers (NaN) are replaced by the column's mean over the training rows, also in
+    prediction. Of a column of words or of dtype category, each category of the training rows
+    becomes a column; a category that is missing, or absent from training, has zeros in all of them.
+    Booleans and words of a yes/no kind are 1 and 0. Y is an indicator matrix ``(n, L)``, dense,
+    sparse or a DataFrame, whose column names become the labels' names; or a 1-D y with two classes,
+    which is one label. Every method also accepts a
+    :class:`~lossnet.tasks.multilabel.MultiLabelData` in place of X and Y. Columns are matched by
+    name. ``unlabelled`` rows can be the rows to predict.
 
     Args:
         method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`.
@@ -62,8 +65,11 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             build the task-net and the loss-net.
         energy_features: the loss-net's feature network: ``"own"``, ``"copy"`` (it starts with the
             task-net's weights) or ``"shared"`` (it reads the task-net's features).
-        standardise: ``"auto"`` centres and scales the real-valued columns of dense input,
-            ``"min-max"`` maps them to [0, 1]; True scales every column, False none.
+        categorical_features: columns of numbers that are codes, encoded like words: a list of
+            names, of numbers from 0, or of a bool for each column. None: as the dtypes say.
+        standardise: ``"auto"`` centres and scales the real-valued columns of dense input and scales
+            those of sparse input, except values in [0, 1] and small counts; ``"min-max"`` maps
+            them to [0, 1]; True scales every column, False none.
         threshold: ``"tuned"``, one threshold tuned on validation data; ``"tuned-per-label"``;
             or a fixed number. Without validation data, a tuned threshold is 0.5.
         constraints: rules that predictions keep to, see :mod:`lossnet.constraints`: a list of
@@ -73,7 +79,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             :data:`lossnet.tasks.multilabel.METRICS` or a function ``(Y, P) -> float``.
         validation_fraction: share of the rows held out for validation, stratified by label, if
             ``fit`` gets no validation data; less than half a row trains without validation.
-        batch_size, max_epochs: rows per batch; maximum number of epochs of each phase.
+        batch_size, max_epochs: rows per batch; maximum number of epochs of each phase. A
+            ``ConvergenceWarning`` tells where 10 or more ended a phase that was still improving.
         patience: epochs without improvement before a phase ends; the best weights are restored.
         accumulate, precision: pieces of a batch, to save memory; ``"bfloat16"`` runs nets in it.
         decode: how outputs become label sets: ``"threshold"``; ``"expected"``, the set of highest
@@ -92,6 +99,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         method_, nets_: the assembled :class:`~lossnet.Method`; the trained nets by name.
         history_: a dict per epoch.
         threshold_: the threshold, a number or an array with one per label.
+        encoding_: what the columns of X become: an ``Encoding``, with the categories of each.
         constraints_: the constraints, bound to the labels: :class:`~lossnet.constraints.Bound`.
         label_names_, classes_: names of the labels; 0 and 1 for each, ``(L, 2)``, or the two
             classes of a 1-D y.
@@ -239,16 +247,6 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         self.best_metric_: float | None = None
         if validation is not None:
             self._choose_threshold(validation)
-
-    def tune_refinement(self, X: Any, y: Any = None, *, most: int = 30) -> Self:
-        """Choose the number of descent steps, 0 to ``most``, and the threshold.
-
-        For methods that predict by descending on the energy, or with ``refine``. ``refine_steps_``
-        is the smallest number of steps with the best metric on this data; the threshold is tuned
-        for each number of steps.
-        """
-        thresholds.check_threshold(self.threshold)
-        return super().tune_refinement(X, y, most=most).tune_threshold(X, y)
 
     # Predicting ------------------------------------------------------------------------------
 
