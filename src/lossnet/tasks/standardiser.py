@@ -12,8 +12,8 @@ from torch import Tensor
 
 from lossnet.errors import DataError
 
-#: A typical count above this is no count of words.
-_LARGE_COUNT = 10.0
+#: Weights and counts of words are typically smaller.
+_LARGE = 30.0
 
 
 def vector(tensors: Mapping[str, Tensor], name: str, length: int) -> np.ndarray:
@@ -44,8 +44,9 @@ class Standardiser:
         ``"min-max"`` maps these columns to [0, 1]; ``True`` centres and scales every column;
         ``False`` none. Sparse input is never shifted: ``True`` divides its columns by their
         deviation, ``"min-max"`` by their largest absolute value, and ``"auto"`` by the root mean
-        square of what is not zero. ``"auto"`` leaves bags of words alone, columns within [0, 1] and
-        small counts: how large their values are tells how much a word matters.
+        square of what is not zero. ``"auto"`` leaves bags of words alone, columns without negative
+        values whose root mean square is at most 30: there a larger value tells that a word matters
+        more.
         """
         sparse = hasattr(X, "tocsr")
         if setting is False:
@@ -102,6 +103,5 @@ def _typical_size(X: Any) -> np.ndarray:
     values, columns = X.data[on].astype(np.float64), X.indices[on]
     total = partial(np.bincount, columns, minlength=X.shape[1])
     size: np.ndarray = np.sqrt(total(values**2) / np.maximum(total(), 1))
-    outside = total((values < 0) | (values > 1)) > 0
-    no_count = total((values < 0) | (values % 1 != 0)) > 0
-    return np.where(outside & (no_count | (size > _LARGE_COUNT)), size, 1.0)
+    negative = total(values < 0) > 0
+    return np.where(negative | (size > _LARGE), size, 1.0)

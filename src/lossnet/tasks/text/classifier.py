@@ -209,6 +209,8 @@ class TextClassifier(MultiLabelClassifier):
             rows = self._rows(data.texts)
             self._learnt = data.texts, rows
         super()._learn(rows, validation, unlabelled, seed)
+        if self.encoder is None and self.standardise == "auto":
+            self.standardiser_ = None  # TF-IDF rows have one length, whatever their columns
 
     def truncation(self, X: Any) -> Truncation | None:
         """What the encoder cuts off these texts; None for TF-IDF, which cuts nothing."""
