@@ -67,9 +67,9 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             task-net's weights) or ``"shared"`` (it reads the task-net's features).
         categorical_features: columns of numbers that are codes, encoded like words: a list of
             names, of numbers from 0, or of a bool for each column. None: as the dtypes say.
-        standardise: ``"auto"`` centres and scales the real-valued columns of dense input, and scales
-            those of sparse input that hold no words' weights or counts; ``"min-max"`` maps them to
-            [0, 1]; True scales every column, False none.
+        standardise: ``"auto"`` centres and scales the real-valued columns of dense input, and
+            scales those of sparse input that hold no weights or counts of words; ``"min-max"`` maps
+            them to [0, 1]; True scales every column, False none.
         threshold: ``"tuned"``, one threshold tuned on validation data; ``"tuned-per-label"``;
             or a fixed number. Without validation data, a tuned threshold is 0.5.
         constraints: rules that predictions keep to, see :mod:`lossnet.constraints`: a list of
