@@ -28,6 +28,6 @@ def test_missing_or_useless_rows_are_refused(lossnet: Run, csv_file: Path, tmp_p
     out = tmp_path / "a"
     missing = lossnet("train", csv_file, "--out", out, *TUNED)
     assert "--unlabelled DATA" in one_line(missing)
-    useless = lossnet("train", csv_file, "--out", out, "--method", "alen", "--unlabelled", csv_file)
-    assert "'alen' as configured has no use for unlabelled rows" in one_line(useless)
+    useless = lossnet("train", csv_file, "--out", out, "--method", "dvn", "--unlabelled", csv_file)
+    assert "'dvn' as configured has no use for unlabelled rows" in one_line(useless)
     assert not out.exists()

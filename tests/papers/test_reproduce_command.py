@@ -97,6 +97,25 @@ def test_runs_of_other_settings_are_set_aside(command: Command, tmp_path: Path) 
     assert "[1/1] tiny, cross-entropy, default, seed 0" in err
 
 
+def test_runs_of_another_version_are_shown_and_named(command: Command, tmp_path: Path) -> None:
+    options = ["--rows", "cross-entropy", "--which", "default", "--columns", "tiny"]
+    assert command("tiny-table1", *options)[0] == 0
+    (file,) = (tmp_path / "store").rglob("*.json")
+    content = json.loads(file.read_text())
+    content["versions"]["lossnet"] = "0.0.7"
+    content["field of a later version"] = 1
+    file.write_text(json.dumps(content))
+    code, out, err = command("tiny-table1", *options)
+    assert code == 0
+    assert "(n=1)" in out
+    assert "1 stored run recorded by lossnet 0.0.7; remove the files in" in err
+    del content["metrics"]
+    file.write_text(json.dumps(content))
+    _, _, err = command("tiny-table1", *options)
+    assert "it lacks metrics" in err
+    assert "[1/1] tiny, cross-entropy, default, seed 0" in err
+
+
 def test_columns_of_a_benchmark_show_its_last_settings(tmp_path: Path) -> None:
     given = {"data": "cora", "method": "crf", "data_checksum": "", "command": "", "seconds": 1}
     for seed, width in ((0, 1), (1, 1), (0, 2)):

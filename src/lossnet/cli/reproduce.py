@@ -102,6 +102,9 @@ def _table(table: Table, root: Path, args: argparse.Namespace) -> int:
     print(Filled(table, runs, root).markdown())
     if aside := set_aside(runs, root):
         note(f"{counted(aside, 'stored run')} set aside: of other settings or other data")
+    for version, count in runs.of_other_versions().items():
+        shown = f"{counted(count, 'stored run')} recorded by lossnet {version}"
+        note(f"{shown}; remove the files in {args.results} to run them again")
     for text in failed:
         note(f"failed: {text}")
     return int(bool(failed))

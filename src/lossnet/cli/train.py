@@ -38,8 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_decode(parser, "auto")
     parser.add_argument("--validation", metavar="DATA", help="data to validate on")
     parser.add_argument("--test", metavar="DATA", help="data to test on")
-    example = "infnet with --set method.tune_on=unlabelled"
-    what = f"unlabelled data, for methods that train on it: {example}"
+    what = "unlabelled data, on which the task-net follows the loss-net"
     parser.add_argument("--unlabelled", metavar="DATA", help=what)
     parser.add_argument("--seed", type=non_negative, metavar="N", help="random seed (default: 0)")
     parser.add_argument("--results", metavar="FOLDER", help="also record the run in this store")

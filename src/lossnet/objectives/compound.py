@@ -89,6 +89,13 @@ class Compound(Objective):
         return Compound(parts) if parts else None
 
     @property
+    def without_target(self) -> Compound | None:
+        own = [part for part in self._counted if part.rows == "batch"]
+        found = [(part, part.objective.without_target) for part in own]
+        parts = tuple(replace(part, objective=free) for part, free in found if free)
+        return Compound(parts) if parts else None
+
+    @property
     def proposals(self) -> tuple[Proposal, ...]:
         return tuple(p for part in self._counted for p in part.objective.proposals)
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.errors import SettingError
+from lossnet.needs import TARGET
 from lossnet.objectives.objective import Objective, check_path, names, wrong_net
 from lossnet.proposals.net import NetOutput
 from lossnet.proposals.proposal import Proposal
@@ -48,6 +49,14 @@ class Judge(Objective):
     def convex_part(self) -> Judge | None:
         terms = tuple(t for t in self._counted if t.term.convex)
         return replace(self, terms=terms) if terms else None
+
+    @property
+    def without_target(self) -> Judge | None:
+        terms = tuple(t for t in self._counted if not t.term.needs >= TARGET)
+        # Entropy alone would only make the net more or less certain.
+        informed = any(t.term.nets or t.term.needs for t in terms)
+        known = not self.prediction.needs >= TARGET
+        return replace(self, terms=terms) if informed and known else None
 
     @property
     def _counted(self) -> list[Weighted]:

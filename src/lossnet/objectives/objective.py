@@ -41,6 +41,11 @@ class Objective(Declares, Protocol):
         """The terms that are convex in the predictions' logits, alone; None without any."""
         return None
 
+    @property
+    def without_target(self) -> Objective | None:
+        """What it judges without the truth, for unlabelled rows; None where there is nothing."""
+        return None
+
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         """Raise where it cannot be minimised by training these nets."""
 

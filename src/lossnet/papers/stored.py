@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lossnet import __version__
 from lossnet.papers.settings import configuration, same, usual_configuration
 from lossnet.papers.table import Benchmark
 from lossnet.reports import Run, find, get, record
@@ -72,6 +74,12 @@ class StoredRuns:
     def set_aside(self) -> int:
         """How many such runs there are."""
         return sum(map(self._left, self.asked))
+
+    def of_other_versions(self) -> dict[str, int]:
+        """How many of the runs that were used another version of the library has recorded."""
+        used = [run for runs in self._runs.values() for run in runs if id(run) in self.used]
+        versions = Counter(run.versions.get("lossnet", "unknown") for run in used)
+        return {name: n for name, n in sorted(versions.items()) if name != __version__}
 
     def _left(self, place: tuple[str, str]) -> int:
         return sum(id(run) not in self.used for run in self._runs.get(place, []))

@@ -16,7 +16,8 @@ from dataclasses import replace
 from lossnet.contrasts.contrast import Contrast
 from lossnet.costs import Cost, get_cost
 from lossnet.method import Method, Optimiser, Phase, Update
-from lossnet.objectives import Compare, Compound, Judge, Part
+from lossnet.needs import UNLABELLED
+from lossnet.objectives import Compare, Compound, Judge, Objective, Part
 from lossnet.proposals.net import NetOutput
 from lossnet.proposals.proposal import Proposal
 from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
@@ -78,7 +79,7 @@ def energy_update(
     return Update("energy", objective, optimiser=optimiser)
 
 
-def with_unlabelled(update: Update, objective: Compare | Judge, weight: float) -> Update:
+def with_unlabelled(update: Update, objective: Objective, weight: float) -> Update:
     """The update with ``weight`` times an objective on unlabelled rows added to its own.
 
     The history has both parts by name. With weight 0 it is the update itself.
@@ -88,3 +89,33 @@ def with_unlabelled(update: Update, objective: Compare | Judge, weight: float) -
     labelled = Part(f"labelled/{update.name}", 1.0, update.objective)
     unlabelled = Part(f"unlabelled/{update.name}", weight, objective, rows="unlabelled")
     return replace(update, objective=Compound((labelled, unlabelled)))
+
+
+def following_unlabelled(method: Method, weight: float) -> Method:
+    """The method whose nets follow the loss-net on unlabelled rows too, ``weight`` times.
+
+    What a net minimises besides cross-entropy and costs needs no truth: the energy of its output,
+    its entropy, violations of a constraint. These terms are added on unlabelled rows; the loss-net
+    learns from labelled rows alone. A method without such terms, or one that trains on unlabelled
+    rows by itself, is returned as it is.
+    """
+    if method.needs >= UNLABELLED:
+        return method
+    phases = []
+    for phase in method.phases:
+        pairs = [(update, _following(update, weight)) for update in phase.updates]
+        updates = tuple(_through(after, pairs) for _, after in pairs)
+        phases.append(replace(phase, updates=updates))
+    return replace(method, phases=tuple(phases))
+
+
+def _following(update: Update, weight: float) -> Update:
+    free = update.objective.without_target
+    return update if free is None else with_unlabelled(update, free, weight)
+
+
+def _through(update: Update, pairs: Sequence[tuple[Update, Update]]) -> Update:
+    """The update with the implicit gradient through what its net is trained on now."""
+    inner = getattr(update.gradient, "inner", None)
+    found = [after.objective for before, after in pairs if before.objective == inner]
+    return replace(update, gradient=update.gradient.through(found[0])) if found else update

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from lossnet.checks import check_device, check_int, check_share
 from lossnet.method import Method
 from lossnet.needs import EXACT, LOCAL, TARGET, UNLABELLED
-from lossnet.parameters import plain
+from lossnet.parameters import Weight, check_value, plain
 from lossnet.precision import Precision, check_precision
 from lossnet.proposals import GBI, NetOutput, Proposal
 from lossnet.recipes import build, parameters
@@ -71,6 +71,7 @@ class TaskEstimator(Fitted):
     batch_size: int = 32
     max_epochs: int = 100
     patience: int = 10
+    unlabelled_weight: float = 1.0
     accumulate: int = 1
     precision: Precision = "float32"
     refine: str | Proposal | None = None
@@ -230,6 +231,7 @@ class TaskEstimator(Fitted):
         for name in ("batch_size", "max_epochs", "patience", "accumulate"):
             check_int(name, getattr(self, name))
         check_share("validation_fraction", self.validation_fraction)
+        check_value("unlabelled_weight", Weight, self.unlabelled_weight)
         self._metric_name()
         check_device(self.device)
         choice = self._filled_in(method).get("energy_features", self.energy_features)

@@ -18,6 +18,7 @@ from lossnet.checks import check_int, describe
 from lossnet.context import stream_seed
 from lossnet.errors import DataError, SettingError
 from lossnet.proposals import GBI, Proposal
+from lossnet.recipes.parts import following_unlabelled
 from lossnet.tasks.calibration import Calibrates
 from lossnet.tasks.deciding import DecidingEstimator
 from lossnet.tasks.method_checks import check_given
@@ -49,7 +50,8 @@ class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
             X: inputs, or data that holds inputs and truth.
             y: the truth.
             validation_data: a pair ``(X, y)``, or data, for early stopping in place of a split.
-            unlabelled: further inputs, for methods that train on them.
+            unlabelled: further inputs without their truth: the task-net follows the loss-net on
+                them too, ``unlabelled_weight`` times; some methods have their own use for them.
             checkpoint: a file that is written during training, to resume from.
             resume_from_checkpoint: continue from ``checkpoint``, which must exist.
         """
@@ -71,6 +73,8 @@ class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
             self._forget()
             method = self._check_settings()
             self._check_resume(checkpoint, resuming)
+            if unlabelled is not None:
+                method = following_unlabelled(method, self.unlabelled_weight)
             check_given(method, unlabelled=unlabelled is not None, reward=reward is not None)
             data = self._labelled(inputs, "the training data")
             seed = self._seed()

@@ -91,8 +91,8 @@ def check_given(method: Method, *, unlabelled: bool, reward: bool) -> None:
         what = "trains on unlabelled rows; pass them: "
         what += "fit(..., unlabelled=...), or --unlabelled DATA on the command line"
     elif unlabelled and not wanted:
-        what = "has no use for unlabelled rows; leave them out, or use a method or a parameter "
-        what += "that trains on them"
+        what = "has no use for unlabelled rows; leave them out, or use a method whose task-net "
+        what += "follows a loss-net (seal-nce, alen, infnet-plus) and an unlabelled_weight above 0"
     if what:
         raise SettingError(f"the method {method.name!r} as configured {what}")
 

@@ -120,7 +120,7 @@ def test_missing_unlabelled_rows(classifier, data) -> None:
         classifier("infnet", method_params=TUNED).fit(*data)
 
 
-@pytest.mark.parametrize("method", ["cross-entropy", "infnet", "infnet-plus"])
+@pytest.mark.parametrize("method", ["cross-entropy", "dvn", "spen"])
 def test_superfluous_unlabelled_rows(classifier, data, method) -> None:
     clf = classifier(method)
     message = f"'{method}' as configured has no use for unlabelled rows; leave them out, or use"

@@ -83,6 +83,7 @@ class ImageSegmenter(PixelDecisions):
         batch_size: images per batch.
         max_epochs: maximum number of epochs of each phase.
         patience: epochs without improvement after which a phase ends.
+        unlabelled_weight: weight of unlabelled inputs, on which the task-net follows the loss-net.
         accumulate: pieces in which a batch is processed, to save memory.
         precision: ``"bfloat16"`` runs the nets in mixed precision.
         plateau: epochs without improvement after which a named method's learning rates are halved;

@@ -82,6 +82,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         batch_size, max_epochs: rows per batch; maximum number of epochs of each phase. A
             ``ConvergenceWarning`` tells where 10 or more ended a phase that was still improving.
         patience: epochs without improvement before a phase ends; the best weights are restored.
+        unlabelled_weight: weight of ``unlabelled`` rows: the task-net follows the loss-net there.
         accumulate, precision: pieces of a batch, to save memory; ``"bfloat16"`` runs nets in it.
         decode: how outputs become label sets: ``"threshold"``; ``"expected"``, the set of highest
             expected metric for the task-net's probabilities; ``"samples"``, the same over weighted

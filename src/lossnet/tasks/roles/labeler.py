@@ -242,8 +242,8 @@ class SemanticRoleLabeler(TaggingEstimator):
             tags: the BIO tags of each, with one ``B-V``.
             validation_data: ``(sentences, predicates, tags)``, a RoleData or a file, for early
                 stopping, in place of held-out predicates.
-            unlabelled: a RoleData or a file, whose tags are ignored, for methods that train on
-                unlabelled rows.
+            unlabelled: a RoleData or a file, whose tags are ignored: the task-net follows the
+                loss-net on them too.
             checkpoint: file that is written during training, to resume from.
             resume_from_checkpoint: continue from ``checkpoint``, which must exist.
         """

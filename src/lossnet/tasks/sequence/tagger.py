@@ -82,6 +82,7 @@ class SequenceTagger(TaggingEstimator):
         batch_size: sentences per batch.
         max_epochs: maximum number of epochs of each phase.
         patience: epochs without improvement after which a phase ends.
+        unlabelled_weight: weight of unlabelled inputs, on which the task-net follows the loss-net.
         accumulate: pieces in which a batch is processed, to save memory.
         precision: ``"bfloat16"`` runs the nets in mixed precision.
         refine: refine predictions with the energy: ``"net"`` starts from the task-net's output,
@@ -151,7 +152,7 @@ class SequenceTagger(TaggingEstimator):
                 SequenceData or a file, for early stopping, in place of held-out sentences. Tags
                 absent from training are an error.
             unlabelled: sentences without tags, or a SequenceData or a file, whose tags are
-                ignored, for methods that train on unlabelled rows.
+                ignored: the task-net follows the loss-net on them too.
             reward: for methods that need one, a function ``(tokens, soft tags) -> (B,)`` that
                 scores outputs, see :class:`lossnet.tasks.sequence.Reward`. It is not saved with
                 the model.
