@@ -221,8 +221,13 @@ def test_frames_and_data_serve_each_other(classifier) -> None:
     rows = ENCODED[:1].copy()
     rows[:, :3], rows[:, 7] = 0, 1
     assert np.allclose(one, read.predict_proba(rows), atol=1e-6)
-    with pytest.raises(DataError, match="'smoker' is missing"):
-        read.predict(X.drop(columns="smoker"))
+    rows[:, 7] = ENCODED[0, 7]
+    assert np.allclose(read.predict_proba(frame(colour=None)[:1]), read.predict_proba(rows))
+    for name in ("smoker", "colour"):
+        with pytest.raises(DataError, match=f"'{name}' is missing"):
+            read.predict(X.drop(columns=name))
+    with pytest.raises(DataError, match="'colour' is not among them"):
+        read.predict(frame(colour=1.5))
 
 
 def test_numbers_alone_warn_of_nothing(classifier) -> None:

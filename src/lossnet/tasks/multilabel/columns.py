@@ -104,7 +104,8 @@ def features_like(data: MultiLabelData, names: Sequence[str] | int) -> tuple[Any
     """``data.X`` with the columns wanted, and notes on what was changed.
 
     What a sparse file does not list, and a word of a column that no row holds, is zero; a word
-    that is absent from training is left out, and a note says so. Columns without names of their own
+    that is absent from training is left out, and a note says so. A column is missing where there is
+    none for any of its words. Columns without names of their own
     (``x0``, ``x1``, ...) are taken in their order.
     """
     have = data.feature_names
@@ -116,14 +117,21 @@ def features_like(data: MultiLabelData, names: Sequence[str] | int) -> tuple[Any
     words = {name.partition("=")[0] for name in names if "=" in name}
     wanted = set(names)
     may_be_zero = re.compile(r".*=.*|x\d+" if data.is_sparse else ".*=.*", re.DOTALL).fullmatch
-    if missing := [n for n in names if n not in place and not may_be_zero(n)]:
+    missing = [n for n in names if n not in place and not may_be_zero(n)]
+    if missing := missing or sorted(words - {name.partition("=")[0] for name in have}):
         raise _unlike(data, len(names), f": {missing[0]!r} is missing")
-    extra = [n for n in have if n not in wanted]
+    extra = [n for n in have if n not in wanted and not (n in words and _all_missing(data, n))]
     unseen = [n for n in extra if "=" in n and n.partition("=")[0] in words]
     if other := [n for n in extra if n not in set(unseen)]:
         raise _unlike(data, len(names), f": {other[0]!r} is not among them")
     notes = [f"{n!r} is absent from training and is left out" for n in unseen]
     return _columns(data.X, [place.get(n) for n in names]), notes
+
+
+def _all_missing(data: MultiLabelData, name: str) -> bool:
+    """Whether a feature has no value: a column of words without a word looks like numbers."""
+    column = data.X[:, [data.feature_names.index(name)]]
+    return bool(np.isnan(column.toarray() if data.is_sparse else column).all())
 
 
 def _unlike(data: MultiLabelData, count: int, which: str = "") -> DataError:
