@@ -14,8 +14,9 @@ def test_lines_without_a_terminal(capsys) -> None:
     trainer.score = exact_match(trainer.nets)
     trainer.callbacks.append(ProgressLines("accuracy"))
     trainer.run()
-    lines = capsys.readouterr().err.splitlines()
+    *lines, end = capsys.readouterr().err.splitlines()
     assert len(lines) == 10
+    assert "was the best so far" in end
     assert lines[0].startswith(f"{trainer.phase.name}: epoch 2 of at most 20, energy loss ")
     assert "validation accuracy 0." in lines[-1]
     assert not any("\r" in line or "%" in line for line in lines)

@@ -23,7 +23,7 @@ from lossnet.tasks.calibration import Calibrates
 from lossnet.tasks.deciding import DecidingEstimator
 from lossnet.tasks.method_checks import check_given
 from lossnet.tasks.structure import MeasuresStructure
-from lossnet.training import Checkpoint, Duration, Trainer, resume, save_checkpoint, show_progress
+from lossnet.training import Checkpoint, Trainer, reporters, resume, save_checkpoint
 
 
 class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
@@ -181,12 +181,11 @@ class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
     def _add_callbacks(
         self, trainer: Trainer, checkpoint: Any, resuming: bool, given: tuple[Any, ...]
     ) -> None:
-        """Progress and checkpoints; where training is resumed, put the trainer where it stopped.
+        """Convergence, progress, checkpoints; to resume, put the trainer where it stopped.
 
         A checkpoint belongs to the data ``given``, of which some may be None.
         """
-        if self.verbose:
-            trainer.callbacks += [show_progress(self._metric_name()), Duration()]
+        trainer.callbacks += reporters(self._metric_name(), verbose=bool(self.verbose))
         if checkpoint is None:
             return
         free = {"device", "random_state", "refine", "verbose", "decode", "decode_samples"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ import torch
 from torch import Tensor
 
 from lossnet.errors import DataError
+
+#: Weights and counts of words are typically smaller.
+_LARGE = 30.0
 
 
 def vector(tensors: Mapping[str, Tensor], name: str, length: int) -> np.ndarray:
@@ -38,11 +42,14 @@ class Standardiser:
 
         ``"auto"`` centres and scales the columns of dense input that hold anything but 0 and 1;
         ``"min-max"`` maps these columns to [0, 1]; ``True`` centres and scales every column;
-        ``False`` none. Sparse input is left alone by ``"auto"`` and never shifted: ``True`` divides
-        its columns by their deviation, ``"min-max"`` by their largest absolute value.
+        ``False`` none. Sparse input is never shifted: ``True`` divides its columns by their
+        deviation, ``"min-max"`` by their largest absolute value, and ``"auto"`` by the root mean
+        square of what is not zero. ``"auto"`` leaves bags of words alone, columns without negative
+        values whose root mean square is at most 30: there a larger value tells that a word matters
+        more.
         """
         sparse = hasattr(X, "tocsr")
-        if setting is False or (setting == "auto" and sparse):
+        if setting is False:
             return None
         if sparse:
             mean, scale = np.zeros(X.shape[1]), _sparse_scale(X, setting)
@@ -81,8 +88,20 @@ class Standardiser:
 
 def _sparse_scale(X: Any, setting: bool | str) -> np.ndarray:
     """What the columns of a sparse matrix are divided by."""
+    if setting == "auto":
+        return _typical_size(X)
     if setting == "min-max":
         return np.asarray(abs(X).max(0).todense(), dtype=np.float64).ravel()
     squares, means = (np.asarray(m.mean(0)).ravel() for m in (X.multiply(X), X))
     found: np.ndarray = np.sqrt(np.maximum(squares - means**2, 0.0))
     return found
+
+
+def _typical_size(X: Any) -> np.ndarray:
+    """The root mean square of each column's values that are not zero; 1 for bags of words."""
+    on = X.data != 0
+    values, columns = X.data[on].astype(np.float64), X.indices[on]
+    total = partial(np.bincount, columns, minlength=X.shape[1])
+    size: np.ndarray = np.sqrt(total(values**2) / np.maximum(total(), 1))
+    negative = total(values < 0) > 0
+    return np.where(negative | (size > _LARGE), size, 1.0)

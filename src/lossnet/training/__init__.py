@@ -2,9 +2,16 @@
 
 from lossnet.training.callback import Callback
 from lossnet.training.checkpoint import Checkpoint, resume, save_checkpoint
+from lossnet.training.convergence import Convergence
 from lossnet.training.loop import Trainer
 from lossnet.training.predict import predict
-from lossnet.training.progress import Duration, Progress, ProgressLines, show_progress
+from lossnet.training.progress import (
+    Duration,
+    Progress,
+    ProgressLines,
+    reporters,
+    show_progress,
+)
 from lossnet.training.source import Arrays, Source
 from lossnet.training.step import build_optimiser, step
 
@@ -12,6 +19,7 @@ __all__ = [
     "Arrays",
     "Callback",
     "Checkpoint",
+    "Convergence",
     "Duration",
     "Progress",
     "ProgressLines",
@@ -19,6 +27,7 @@ __all__ = [
     "Trainer",
     "build_optimiser",
     "predict",
+    "reporters",
     "resume",
     "save_checkpoint",
     "show_progress",

@@ -15,10 +15,17 @@ from dataclasses import dataclass, field
 from tqdm.auto import tqdm
 
 from lossnet.training.callback import Callback, losses_of
+from lossnet.training.convergence import Convergence, still_improving
 from lossnet.training.loop import Trainer
 
 #: Batches that are timed, after the first, which is slower than the others.
 TIMED = 3
+
+
+def reporters(metric: str, *, verbose: bool) -> list[Callback]:
+    """What tells a user of training: warnings, and with ``verbose`` progress and duration."""
+    shown = [show_progress(metric), Duration()] if verbose else []
+    return [Convergence(metric), *shown]
 
 
 def show_progress(metric: str) -> Callback:
@@ -32,6 +39,14 @@ def _print(text: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         tqdm.write(text, file=sys.stderr)
         sys.stderr.flush()
+
+
+def _print_end(trainer: Trainer) -> None:
+    """Print a line where ``max_epochs`` ended the phase too early."""
+    if still_improving(trainer):
+        best = trainer.epoch - trainer.epochs_since_best
+        where = f"epoch {best} of at most {trainer.max_epochs} was the best so far"
+        _print(f"{trainer.phase.name}: {where}; more epochs may improve the model")
 
 
 def _texts(losses: Mapping[str, float]) -> list[str]:
@@ -59,10 +74,11 @@ class ProgressLines(Callback):
             self._report(trainer, trainer.epoch + 1, losses)
 
     def on_epoch(self, trainer: Trainer) -> None:
-        """Print a line after every tenth of the epochs."""
+        """Print a line after every tenth of the epochs, and one where they were too few."""
         if trainer.epoch % math.ceil(trainer.max_epochs / 10) == 0:
             row = trainer.history[-1]
             self._report(trainer, trainer.epoch, losses_of(row), row.get("metric"))
+        _print_end(trainer)
 
     def _report(
         self, trainer: Trainer, epoch: int, losses: Mapping[str, float], metric: float | None = None
@@ -96,10 +112,11 @@ class Progress(Callback):
         self._bar.update()
 
     def on_epoch(self, trainer: Trainer) -> None:
-        """Show the epoch's metric from now on."""
+        """Show the epoch's metric from now on; print a line where the epochs were too few."""
         row = trainer.history[-1]
         if "metric" in row:
             self._metric_text = f"validation {self.metric} {row['metric']:.4f}"
+        _print_end(trainer)
 
     def on_end(self, trainer: Trainer) -> None:
         """Close the bar."""

@@ -78,8 +78,12 @@ def test_frames_bring_names(classifier, data) -> None:
     model = classifier().fit(X, Y)
     assert model.label_names_ == ["a", "b", "ab"]
     assert list(model.feature_names_in_) == list(X.columns)
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(X[X.columns[::-1]])
+    turned = model.predict_proba(X[X.columns[::-1]])
+    assert np.array_equal(turned, model.predict_proba(X))
+    with pytest.raises(ValueError, match="now missing:\n- f5"):
+        model.predict(X.drop(columns="f5"))
+    with pytest.raises(ValueError, match="unseen at fit time:\n- f6"):
+        model.predict(X.assign(f6=1.0))
     assert classifier().fit(*data).label_names_ == ["label_0", "label_1", "label_2"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -22,11 +22,13 @@ from lossnet.tasks.multilabel.constrained import as_stored, bound_to
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.deciding import LabelDecisions
 from lossnet.tasks.multilabel.imputer import Imputer
+from lossnet.tasks.multilabel.inputs import learn_rows, read_rows
+from lossnet.tasks.multilabel.listed_columns import check_listed
 from lossnet.tasks.multilabel.metrics import get_metric, with_unseen
 from lossnet.tasks.multilabel.paper_settings import PAPERS
 from lossnet.tasks.multilabel.stored import pack, unpack
 from lossnet.tasks.multilabel.stratified import stratified_split
-from lossnet.tasks.multilabel.targets import Labels, read_rows
+from lossnet.tasks.multilabel.targets import Labels
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import Standardiser
 from lossnet.training import Arrays, Source
@@ -38,11 +40,14 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     """A feed-forward network for many labels at once, trained with a learned loss.
 
     :meth:`fit` takes features X ``(n, d)``: an array, a scipy sparse matrix or a pandas DataFrame.
-    Missing values (NaN) are replaced by the column's mean over the training rows, also in
-    prediction. Y is an indicator matrix ``(n, L)``, dense, sparse or a DataFrame, whose column
-    names become the labels' names; or a 1-D y with two classes, which is one label. Every method
-    also accepts a :class:`~lossnet.tasks.multilabel.MultiLabelData` in place of X and Y. Columns
-    are matched by name. ``unlabelled`` rows can be the rows to predict.
+    Missing numbers (NaN) are replaced by the column's mean over the training rows, also in
+    prediction. Of a column of words or of dtype category, each category of the training rows
+    becomes a column; a category that is missing, or absent from training, has zeros in all of them.
+    Booleans and words of a yes/no kind are 1 and 0. Y is an indicator matrix ``(n, L)``, dense,
+    sparse or a DataFrame, whose column names become the labels' names; or a 1-D y with two classes,
+    which is one label. Every method also accepts a
+    :class:`~lossnet.tasks.multilabel.MultiLabelData` in place of X and Y. Columns are matched by
+    name. ``unlabelled`` rows can be the rows to predict.
 
     Args:
         method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`.
@@ -60,8 +65,11 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             build the task-net and the loss-net.
         energy_features: the loss-net's feature network: ``"own"``, ``"copy"`` (it starts with the
             task-net's weights) or ``"shared"`` (it reads the task-net's features).
-        standardise: ``"auto"`` centres and scales the real-valued columns of dense input,
-            ``"min-max"`` maps them to [0, 1]; True scales every column, False none.
+        categorical_features: columns of numbers that are codes, encoded like words: a list of
+            names, of numbers from 0, or of a bool for each column. None: as the dtypes say.
+        standardise: ``"auto"`` centres and scales the real-valued columns of dense input, and
+            scales those of sparse input that hold no weights or counts of words; ``"min-max"`` maps
+            them to [0, 1]; True scales every column, False none.
         threshold: ``"tuned"``, one threshold tuned on validation data; ``"tuned-per-label"``;
             or a fixed number. Without validation data, a tuned threshold is 0.5.
         constraints: rules that predictions keep to, see :mod:`lossnet.constraints`: a list of
@@ -71,7 +79,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             :data:`lossnet.tasks.multilabel.METRICS` or a function ``(Y, P) -> float``.
         validation_fraction: share of the rows held out for validation, stratified by label, if
             ``fit`` gets no validation data; less than half a row trains without validation.
-        batch_size, max_epochs: rows per batch; maximum number of epochs of each phase.
+        batch_size, max_epochs: rows per batch; maximum number of epochs of each phase. A
+            ``ConvergenceWarning`` tells where 10 or more ended a phase that was still improving.
         patience: epochs without improvement before a phase ends; the best weights are restored.
         unlabelled_weight: weight of ``unlabelled`` rows: the task-net follows the loss-net there.
         accumulate, precision: pieces of a batch, to save memory; ``"bfloat16"`` runs nets in it.
@@ -91,6 +100,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         method_, nets_: the assembled :class:`~lossnet.Method`; the trained nets by name.
         history_: a dict per epoch.
         threshold_: the threshold, a number or an array with one per label.
+        encoding_: what the columns of X become: an ``Encoding``, with the categories of each.
         constraints_: the constraints, bound to the labels: :class:`~lossnet.constraints.Bound`.
         label_names_, classes_: names of the labels; 0 and 1 for each, ``(L, 2)``, or the two
             classes of a 1-D y.
@@ -115,6 +125,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     global_hidden: int = 200
     task_net: NetFactory | None = None
     energy_net: NetFactory | None = None
+    categorical_features: Sequence[Any] | None = None
     standardise: bool | Literal["auto", "min-max"] = "auto"
     threshold: float | Literal["tuned", "tuned-per-label"] = "tuned"
     constraints: Sequence[Any] | None = None
@@ -143,6 +154,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             check_factory(name, getattr(self, name))
         thresholds.check_threshold(self.threshold)
         as_stored(self.constraints)
+        check_listed(self.categorical_features)
         if not isinstance(self.standardise, bool):
             check_choice("standardise", self.standardise, ["auto", "min-max", "True", "False"])
 
@@ -163,7 +175,10 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             targets = inputs if inputs.labelled else None
         elif first and targets is None:
             raise DataError("fit requires y to be passed, but the target y is None")
-        X = read_rows(self, inputs, reset=first)
+        if first:
+            X, self.encoding_ = learn_rows(self, inputs)
+        else:
+            X = read_rows(self, inputs, self.encoding_)
         if targets is None:
             return MultiLabelData(X)
         if not first:
@@ -185,6 +200,14 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     def _cut(self, data: MultiLabelData, fraction: float, seed: int) -> Any:
         return stratified_split(data.Y, fraction, np.random.default_rng(seed))
 
+    def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any]:
+        data, validation = super()._split(data, given, seed)
+        if validation is None or given is not None or not isinstance(data, MultiLabelData):
+            return data, validation
+        # A category that only rows held out have is absent from training.
+        self.encoding_, kept = self.encoding_.narrowed(data.X)
+        return data.with_features(kept), validation.with_features(kept)
+
     def _learn(self, data: Any, validation: Any, unlabelled: Any, seed: int) -> None:
         if validation is not None:
             thresholds.check_metric(get_metric(self.metric), validation.Y)
@@ -195,7 +218,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         return (self.n_labels_,), Binary(self.constraints_ or None)
 
     def _make_net(self, name: str, features: Any = None) -> nn.Module:
-        sizes = self.n_features_in_, self.n_labels_
+        sizes = self.encoding_.width, self.n_labels_
         if own := self._own_factory(name):
             return own(*sizes)
         widths: dict[str, Any] = {"hidden": self.hidden, "input_dropout": self.input_dropout}
@@ -225,16 +248,6 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         self.best_metric_: float | None = None
         if validation is not None:
             self._choose_threshold(validation)
-
-    def tune_refinement(self, X: Any, y: Any = None, *, most: int = 30) -> Self:
-        """Choose the number of descent steps, 0 to ``most``, and the threshold.
-
-        For methods that predict by descending on the energy, or with ``refine``. ``refine_steps_``
-        is the smallest number of steps with the best metric on this data; the threshold is tuned
-        for each number of steps.
-        """
-        thresholds.check_threshold(self.threshold)
-        return super().tune_refinement(X, y, most=most).tune_threshold(X, y)
 
     # Predicting ------------------------------------------------------------------------------
 
@@ -272,8 +285,10 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
 
     def resolved_params(self) -> dict[str, Any]:
         found = super().resolved_params()
-        stored = {"constraints": as_stored(self.constraints)} if "constraints" in found else {}
-        return found | stored
+        plain = {"constraints": as_stored(self.constraints)}
+        if self.categorical_features is not None:
+            plain["categorical_features"] = np.asarray(self.categorical_features).tolist()
+        return found | {name: value for name, value in plain.items() if name in found}
 
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         return pack(self)

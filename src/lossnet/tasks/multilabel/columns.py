@@ -19,7 +19,7 @@ from lossnet.data.text import extension, stem
 from lossnet.errors import DataError
 from lossnet.plain_text import some
 from lossnet.tasks.multilabel.dataset import MultiLabelData
-from lossnet.tasks.multilabel.formats.coding import YES_NO
+from lossnet.tasks.multilabel.formats.coding import both
 from lossnet.tasks.multilabel.formats.encode import LabelColumns, encode
 from lossnet.tasks.multilabel.formats.readers import EXTENSIONS, SVMLIGHT, load_files, reader
 from lossnet.tasks.task import Known
@@ -68,17 +68,9 @@ def _as_trained(table: Table, features: Sequence[str]) -> Table:
             values = tuple(dict.fromkeys([*words[attribute.name], *held]))
             attribute = Attribute(attribute.name, "nominal", values)
         elif attribute.name in known and attribute.kind == "nominal":
-            attribute = replace(attribute, values=_both(held))
+            attribute = replace(attribute, values=both(held))
         attributes.append(attribute)
     return replace(table, attributes=attributes)
-
-
-def _both(values: tuple[str, ...]) -> tuple[str, ...]:
-    """``("yes",)`` as ``("yes", "no")``: a column of one such word is still of the yes/no kind."""
-    for pair in YES_NO:
-        if len(values) == 1 and values[0].lower() in pair:
-            return (*values, *(word for word in pair if word != values[0].lower()))
-    return values
 
 
 def _from_table(table: Table, known: Known, *, labelled: bool, prefix: str = "") -> MultiLabelData:
@@ -101,18 +93,19 @@ def _from_table(table: Table, known: Known, *, labelled: bool, prefix: str = "")
 
 def matched(data: MultiLabelData, known: Known, source: str, *, labelled: bool) -> MultiLabelData:
     """The data in the known columns; where not ``labelled``, without labels."""
-    X, notes = _features_like(data, known["features"])
+    X, notes = features_like(data, known["features"])
     names = list(_names(known)) or data.feature_names
     Y: Any = _labels_like(data, known["labels"], source) if labelled else None
     labels = known["labels"] if labelled else []
     return MultiLabelData(X, Y, names, labels, data.name, None, [*data.notes, *notes])
 
 
-def _features_like(data: MultiLabelData, names: Sequence[str] | int) -> tuple[Any, list[str]]:
+def features_like(data: MultiLabelData, names: Sequence[str] | int) -> tuple[Any, list[str]]:
     """``data.X`` with the columns wanted, and notes on what was changed.
 
     What a sparse file does not list, and a word of a column that no row holds, is zero; a word
-    that is absent from training is left out, and a note says so. Columns without names of their own
+    that is absent from training is left out, and a note says so. A column is missing where there is
+    none for any of its words. Columns without names of their own
     (``x0``, ``x1``, ...) are taken in their order.
     """
     have = data.feature_names
@@ -124,14 +117,21 @@ def _features_like(data: MultiLabelData, names: Sequence[str] | int) -> tuple[An
     words = {name.partition("=")[0] for name in names if "=" in name}
     wanted = set(names)
     may_be_zero = re.compile(r".*=.*|x\d+" if data.is_sparse else ".*=.*", re.DOTALL).fullmatch
-    if missing := [n for n in names if n not in place and not may_be_zero(n)]:
+    missing = [n for n in names if n not in place and not may_be_zero(n)]
+    if missing := missing or sorted(words - {name.partition("=")[0] for name in have}):
         raise _unlike(data, len(names), f": {missing[0]!r} is missing")
-    extra = [n for n in have if n not in wanted]
+    extra = [n for n in have if n not in wanted and not (n in words and _all_missing(data, n))]
     unseen = [n for n in extra if "=" in n and n.partition("=")[0] in words]
     if other := [n for n in extra if n not in set(unseen)]:
         raise _unlike(data, len(names), f": {other[0]!r} is not among them")
     notes = [f"{n!r} is absent from training and is left out" for n in unseen]
     return _columns(data.X, [place.get(n) for n in names]), notes
+
+
+def _all_missing(data: MultiLabelData, name: str) -> bool:
+    """Whether a feature has no value: a column of words without a word looks like numbers."""
+    column = data.X[:, [data.feature_names.index(name)]]
+    return bool(np.isnan(column.toarray() if data.is_sparse else column).all())
 
 
 def _unlike(data: MultiLabelData, count: int, which: str = "") -> DataError:

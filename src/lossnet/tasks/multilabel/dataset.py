@@ -128,6 +128,11 @@ class MultiLabelData(LabelSets):
         return tuple(Implies(names[c], names[p]) for c, above in parents.items() for p in above)
 
     @property
+    def has_made_up_names(self) -> bool:
+        """Whether the features have no names of their own."""
+        return self.feature_names == _made_up("x", self.n_features)
+
+    @property
     def n_features(self) -> int:
         """Number of features."""
         return int(self.X.shape[1])
@@ -146,6 +151,13 @@ class MultiLabelData(LabelSets):
         """The given rows (indices or a mask of booleans), in the order given."""
         index = self._numbers(rows)
         return replace(self, X=self.X[index], Y=self.Y[index], notes=list(self.notes))
+
+    def with_features(self, columns: np.ndarray[Any, Any]) -> Self:
+        """The given features, by number in ascending order, of the same rows."""
+        if len(columns) == self.n_features:
+            return self
+        names = [self.feature_names[j] for j in columns]
+        return replace(self, X=self.X[:, columns], feature_names=names, notes=list(self.notes))
 
     def without_labels(self) -> Self:
         """The same rows, the labels left out."""

@@ -117,6 +117,16 @@ class LabelDecisions(StructuredEstimator):
         outputs = self._outputs(self._proposal(), data)
         return torch.as_tensor(outputs), torch.as_tensor(data.Y[:, : self.n_labels_])
 
+    def tune_refinement(self, X: Any, y: Any = None, *, most: int = 30) -> Self:
+        """Choose the number of descent steps, 0 to ``most``, and the threshold.
+
+        For methods that predict by descending on the energy, or with ``refine``. ``refine_steps_``
+        is the smallest number of steps with the best metric on this data; the threshold is tuned
+        for each number of steps.
+        """
+        thresholds.check_threshold(self.threshold)
+        return super().tune_refinement(X, y, most=most).tune_threshold(X, y)
+
     def tune_threshold(self, X: Any, Y: Any = None) -> Self:
         """Tune ``threshold_``, and ``decision_``, again on other data.
 

@@ -14,6 +14,7 @@ from lossnet.constraints import bind, plain
 from lossnet.errors import DataError
 from lossnet.files import check_form
 from lossnet.tasks.model_folder import CONFIG, LABELS
+from lossnet.tasks.multilabel.encoding import ENCODING_FORM, Encoding
 from lossnet.tasks.multilabel.imputer import Imputer
 from lossnet.tasks.multilabel.targets import LABELS_FORM, Labels
 from lossnet.tasks.standardiser import Standardiser, vector
@@ -32,10 +33,12 @@ def pack(model: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors |= model.standardiser_.tensors()
     if len(model.constraints_.known):
         tensors[_KNOWN] = torch.as_tensor(model.constraints_.known)
-    names = getattr(model, "feature_names_in_", None)
+    names = model.encoding_.names
     facts = {
         "features": int(model.n_features_in_),
-        "feature_names": None if names is None else [str(name) for name in names],
+        "feature_names": None if names is None else list(names),
+        "feature_names_in": hasattr(model, "feature_names_in_"),
+        "categories": model.encoding_.to_json(),
         "best_metric": model.best_metric_,
         "labels": replace(model.labels_, names=list(model.label_names_)).to_json(),
         "bound": plain(model.constraints_.declared),
@@ -46,21 +49,26 @@ def pack(model: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def unpack(model: Any, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Restore what :func:`pack` gave."""
     form = {"features": int, "feature_names": (None, [str]), "best_metric": (None, float)}
+    form |= {"feature_names_in": bool, "categories": ENCODING_FORM}
     check_form(facts, {**form, "bound": [{str: list}]}, CONFIG)
     check_form(facts["labels"], LABELS_FORM, LABELS)
     model._set_labels(Labels.from_json(facts["labels"]))
     rules = facts["bound"] if model.constraints is None else model.constraints
     model.constraints_ = bind(rules, model.label_names_, known=tensors.get(_KNOWN))
-    model.n_features_in_ = facts["features"]
-    if facts["feature_names"] is not None:
-        model.feature_names_in_ = np.array(facts["feature_names"], dtype=object)
+    model.n_features_in_, names = facts["features"], facts["feature_names"]
+    if names is not None and len(names) != model.n_features_in_:
+        raise DataError(f"{len(names)} feature names for {model.n_features_in_} features")
+    if facts["feature_names_in"]:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    model.encoding_ = Encoding.from_json(model.n_features_in_, facts["categories"], names)
+    width = model.encoding_.width
     model.best_metric_ = facts["best_metric"]
     model.label_sets_ = tensors["label_sets"].numpy()
     if model.label_sets_.ndim != 2 or model.label_sets_.shape[1] != model.n_labels_:
         raise DataError(f"label_sets has shape {model.label_sets_.shape}, not one set a row")
     model.threshold_ = _threshold(model, tensors["threshold"].numpy(), facts["parameters"])
-    model.imputer_ = Imputer(vector(tensors, "imputer/means", model.n_features_in_))
-    model.standardiser_ = Standardiser.from_tensors(tensors, model.n_features_in_)
+    model.imputer_ = Imputer(vector(tensors, "imputer/means", width))
+    model.standardiser_ = Standardiser.from_tensors(tensors, width)
 
 
 def _threshold(model: Any, stored: np.ndarray, parameters: Mapping[str, Any]) -> Any:

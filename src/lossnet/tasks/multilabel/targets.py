@@ -1,4 +1,4 @@
-"""Rows and labels as users hold them, and as the nets are trained on them."""
+"""Labels as users hold them, and as the nets are trained on them."""
 
 from __future__ import annotations
 
@@ -9,30 +9,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import assert_all_finite, validate_data
+from sklearn.utils.validation import assert_all_finite
 
 from lossnet.errors import DataError
-from lossnet.tasks.multilabel.dataset import LabelSets, MultiLabelData, check_real
+from lossnet.tasks.multilabel.dataset import LabelSets
 from lossnet.tasks.multilabel.metrics import check_binary
 
 #: What :meth:`Labels.to_json` gives: see :func:`lossnet.files.check_form`.
 LABELS_FORM = ({"names": [str], "named": bool}, {"classes": ([str], [bool], [float]), "dtype": str})
 _LISTS = "for label lists see sklearn.preprocessing.MultiLabelBinarizer"
-
-
-def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """``X`` checked: a float32 array or CSR matrix, no infinity, in the columns of training.
-
-    With ``reset``, these become the estimator's columns. Those of a :class:`MultiLabelData` are
-    put in the order of the DataFrame trained on.
-    """
-    if isinstance(X, MultiLabelData):
-        place = {name: k for k, name in enumerate(X.feature_names)}
-        known = [] if reset else list(getattr(estimator, "feature_names_in_", []))
-        X = X.X[:, [place[name] for name in known]] if place.keys() == {*known} else X.X
-    check_real(X, "X")
-    options = {"accept_sparse": "csr", "dtype": np.float32, "ensure_all_finite": "allow-nan"}
-    return validate_data(estimator, X, reset=reset, **options)
 
 
 @dataclass(frozen=True)

@@ -83,9 +83,10 @@ class MultiLabelTask(Task):
         return {**names, "labels_given": args.labels is not None}
 
     def known(self, model: Any) -> Known:
-        """Names of labels, number of features."""
+        """Names of labels; names of features, or their number where they have none."""
         names = [str(name) for name in model.label_names_]
-        return {"labels": names, "features": int(model.n_features_in_)}
+        features = model.encoding_.file_names
+        return {"labels": names, "features": features or int(model.n_features_in_)}
 
     def sizes(self, parts: Parts[Any], args: Namespace) -> str:
         """Rows of each part, features and labels."""

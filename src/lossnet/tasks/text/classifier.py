@@ -20,6 +20,7 @@ from lossnet.method import Method
 from lossnet.tasks.method_checks import feature_net
 from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
 from lossnet.tasks.multilabel.dataset import MultiLabelData
+from lossnet.tasks.multilabel.encoding import Encoding
 from lossnet.tasks.multilabel.metrics import with_unseen
 from lossnet.tasks.multilabel.targets import Labels
 from lossnet.tasks.text.encoding import Pooling, TextEncoder, TextNet, Truncation
@@ -149,6 +150,8 @@ class TextClassifier(MultiLabelClassifier):
         if self.encoder is None and self.encoder_training != "frozen":
             what = f"encoder_training={self.encoder_training!r} needs an encoder to train"
             raise SettingError(f"{what}; pass encoder=, or leave it out")
+        if self.categorical_features is not None:
+            raise SettingError("categorical_features is for columns, which texts do not have")
         if self._trains_encoder and any(map(self._own_factory, ("task", "energy"))):
             raise SettingError("task_net and energy_net are for encoder_training='frozen'")
 
@@ -199,12 +202,15 @@ class TextClassifier(MultiLabelClassifier):
             if self.verbose and self.truncated_.texts:
                 print(f"note: {self.truncated_}", file=sys.stderr)
         self.n_features_in_ = self.coder_.width
+        self.encoding_ = Encoding(self.n_features_in_)
         if self._trains_encoder:
             rows = MultiLabelData(np.zeros((1, self.n_features_in_)))
         else:
             rows = self._rows(data.texts)
             self._learnt = data.texts, rows
         super()._learn(rows, validation, unlabelled, seed)
+        if self.encoder is None and self.standardise == "auto":
+            self.standardiser_ = None  # TF-IDF rows have one length, whatever their columns
 
     def truncation(self, X: Any) -> Truncation | None:
         """What the encoder cuts off these texts; None for TF-IDF, which cuts nothing."""

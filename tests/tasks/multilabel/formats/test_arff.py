@@ -244,7 +244,7 @@ def test_undeclared_word(write) -> None:
 
 def test_text_and_dates_are_not_features(write) -> None:
     text = "@relation r\n@attribute y {0,1}\n@attribute c KIND\n@data\n0,'some words'\n1,'x y'\n"
-    with pytest.raises(DataError, match="'c' is text; turn it into numbers"):
+    with pytest.raises(DataError, match="'c' is text; TextClassifier predicts from texts; here"):
         load(write("s.arff", text.replace("KIND", "string")), labels=1)
     with pytest.raises(DataError, match="'c' is of type date"):
         load(write("s.arff", text.replace("KIND", "date 'yyyy'")), labels=1)

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -23,6 +23,13 @@ from lossnet.errors import DataError
 YES_NO = (("yes", "no"), ("true", "false"), ("y", "n"), ("t", "f"), ("on", "off"))
 _ID_ROWS = 10
 _ID_SHARE = 0.95
+#: So many different words are no text, however few the rows are.
+_FEW = 20
+#: What to do about a column of text.
+NO_TEXT = (
+    "TextClassifier predicts from texts; here turn it into numbers (scikit-learn's "
+    "TfidfVectorizer does) or remove it"
+)
 
 
 @dataclass(frozen=True)
@@ -58,15 +65,19 @@ class Coding:
         if self.words is None:
             values = table.listed[j] if listed else parse_numbers(texts)
         else:
-            number = {MISSING: np.nan, **self.words}
-            other = np.nan if self.open else np.inf
-            values = np.array([number.get(text, other) for text in texts])
+            values = self.numbers(texts)
         if self.allowed is None or not self.allowed.issuperset(values.tolist()):
             self._check(table, j, rows, texts, values)
         if not self.one_hot:
             return rows, 0, values
         known = ~np.isnan(values)
         return rows[known], values[known].astype(np.int64), np.ones(known.sum())
+
+    def numbers(self, texts: Iterable[str]) -> Any:
+        """The number, or column, of each word; NaN for a missing word, and for others if open."""
+        number = {MISSING: np.nan, **(self.words or {})}
+        other = np.nan if self.open else np.inf
+        return np.array([number.get(text, other) for text in texts])
 
     def _check(self, table: Table, j: int, rows: Any, texts: Sequence[str], values: Any) -> None:
         """Raise for the first string that stands for no number, or for one not allowed."""
@@ -101,23 +112,31 @@ def choose(tables: Sequence[Table], j: int, *, label: bool) -> Coding:
         raise DataError(f"{path}: attribute {first.name!r} is of type {first.kind}, {use}")
     if all(v == MISSING or is_number(v) for t in tables for v in t.column(j)):
         return Coding([first.name])
-    remedy = "turn it into numbers first (scikit-learn's TfidfVectorizer does) or remove it"
-    raise DataError(f"{path}: attribute {first.name!r} is text; {remedy}")
+    raise DataError(f"{path}: attribute {first.name!r} is text; {NO_TEXT}")
 
 
 def _nominal(tables: Sequence[Table], j: int) -> Coding:
     first = tables[0].attributes[j]
     values = tuple(dict.fromkeys(v for t in tables for v in t.attributes[j].values))
-    numbers, words = _meaning(values)
+    numbers, words = meaning(values)
     if numbers or words:
         return Coding([first.name], words, numbers)
-    columns = [f"{first.name}={value}" for value in values]
+    return one_hot(first.name, values, open=first.open)
+
+
+def one_hot(name: str, values: Iterable[str], *, open: bool) -> Coding:
+    """A column for each value, 1 where it holds."""
     places = {value: float(k) for k, value in enumerate(values)}
-    return Coding(columns, places, one_hot=True, open=first.open)
+    return Coding([f"{name}={value}" for value in places], places, one_hot=True, open=open)
+
+
+def is_text(different: int, cells: int) -> bool:
+    """Whether a column with so many different words is free text rather than categories."""
+    return different > _FEW and 2 * different > cells
 
 
 @lru_cache  # a file may declare {0, 1} thousands of times
-def _meaning(values: tuple[str, ...]) -> tuple[frozenset[float] | None, dict[str, float] | None]:
+def meaning(values: tuple[str, ...]) -> tuple[frozenset[float] | None, dict[str, float] | None]:
     """The numbers that the values are, or those that words of a yes/no kind stand for."""
     if values and all(map(is_number, values)):
         return frozenset(map(float, values)), None
@@ -125,6 +144,14 @@ def _meaning(values: tuple[str, ...]) -> tuple[frozenset[float] | None, dict[str
         if len(values) == 2 and {v.lower() for v in values} == {yes, no}:
             return None, {v: float(v.lower() == yes) for v in values}
     return None, None
+
+
+def both(values: tuple[str, ...]) -> tuple[str, ...]:
+    """``("yes",)`` as ``("yes", "no")``: a column of one such word is still of the yes/no kind."""
+    for pair in YES_NO:
+        if len(values) == 1 and values[0].lower() in pair:
+            return (*values, *(word for word in pair if word != values[0].lower()))
+    return values
 
 
 def _names_rows(table: Table) -> bool:

@@ -17,6 +17,7 @@ from lossnet.data.csv import read_table
 from lossnet.data.table import MISSING, Attribute, Table, parse_numbers
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel.dataset import MultiLabelData
+from lossnet.tasks.multilabel.formats.coding import is_text
 from lossnet.tasks.multilabel.formats.encode import WHICH, LabelColumns, chosen, encode
 from lossnet.tasks.multilabel.formats.readers import Labels
 
@@ -70,6 +71,6 @@ def _kind(tables: list[Table], j: int, label: bool) -> Attribute:
         row = table.columns[j].index(bad)
         raise table.error(row, f"column {name!r} is {bad!r}, not a finite number")
     # The first column may name the rows, which its coding checks.
-    if j > 0 and len(distinct) > 20 and 2 * len(distinct) > len(cells):
+    if j > 0 and is_text(len(distinct), len(cells)):
         return Attribute(name, "string")
     return Attribute(name, "nominal", tuple(sorted(distinct)), open=not label)
