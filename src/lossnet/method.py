@@ -172,12 +172,14 @@ class Method:
         phases: the phases.
         predict: the proposal that predicts once training is over.
         derived: nets that are made from another net's pass, by name.
+        given: nets that come ready, such as the outputs of a foreign model, and are never trained.
     """
 
     name: str
     phases: tuple[Phase, ...]
     predict: Proposal = field(default_factory=NetOutput)
     derived: Mapping[str, Derivation] = field(default_factory=dict)
+    given: frozenset[str] = NOTHING
 
     def __post_init__(self) -> None:
         if not self.phases:
@@ -193,9 +195,14 @@ class Method:
 
     def _check_nets(self) -> None:
         trained = frozenset().union(*(phase.trained | {*phase.copies} for phase in self.phases))
-        if missing := self.nets - trained:
+        if missing := self.nets - trained - self.given:
             raise SettingError(
                 f"method {self.name!r} uses {', '.join(sorted(missing))} without ever training it"
+            )
+        if both := self.given & trained:
+            raise SettingError(
+                f"method {self.name!r} trains {sorted(both)[0]!r}, a net that is given; leave it "
+                "out of given, or out of the phases"
             )
         for name, plan in self.derived.items():
             if plan.base in self.derived:
