@@ -102,6 +102,7 @@ __all__ = [
     "methods_for",
     "methods_needing",
     "parameters",
+    "residual",
     "summary",
     *(recipe.__name__ for recipe in _RECIPES),
 ]

@@ -126,7 +126,7 @@ def residual(
     samples: Count = 50,
     energy_optimiser: Optimiser = Optimiser(5e-3, weight_decay=1e-2, plateau=5),
 ) -> Method:
-    """What a given net with independent outputs lacks: an energy that tells truths from its samples.
+    """What a given net with independent outputs lacks: an energy that knows truth from sample.
 
     Ranking (paper 001, Eq. 10) against samples of q, the net ``"task"``, which is never trained:
     E learns log q(y|x) - log p(y|x), so that the joint is q exp(-E). It has no name of its own in

@@ -26,7 +26,8 @@ def as_bases(base: Any) -> list[Any]:
         name = type(one).__name__
         if isinstance(one, type) or not hasattr(one, "fit"):
             got = f"the class {one.__name__}" if isinstance(one, type) else f"a {name}"
-            raise SettingError(f"base must be a classifier, such as ExtraTreesClassifier(), {got}")
+            rule = "base must be a classifier, such as ExtraTreesClassifier()"
+            raise SettingError(f"{rule}, got {got}")
         if not hasattr(one, "predict_proba"):
             remedy = "use one that has, or CalibratedClassifierCV in MultiOutputClassifier"
             raise SettingError(f"base {name} has no predict_proba; {remedy}")
@@ -63,9 +64,10 @@ class FittedBases:
     def proba(self, X: Any) -> Array:
         """Probability of every label, ``(n, L)``: the mean over the classifiers."""
         labels = int(self.varies.sum())
-        found = np.mean([_matrix(model, X, labels) for model in self.models], axis=0)
+        fitted = 2 if labels == 1 and len(self.varies) > 1 else labels
+        found = np.mean([_matrix(model, X, fitted) for model in self.models], axis=0)
         proba = np.tile(self.constant.astype(np.float64), (len(found), 1))
-        proba[:, self.varies] = found
+        proba[:, self.varies] = found[:, :labels]
         return proba
 
 
@@ -73,15 +75,18 @@ def fit_bases(bases: Sequence[Any], X: Any, Y: Array) -> FittedBases:
     """Fit the classifiers, which are changed, on rows and their labels ``(n, L)``.
 
     Labels with one value are left out: some classifiers fail on them, others return a column less.
-    A single label is given to them as a vector.
+    They take a vector or a matrix of at least two columns. So the only label of a task is given to
+    them as a vector, and the only one of several that varies is given twice.
     """
     varies = (Y.min(0) != Y.max(0)) if len(Y) else np.zeros(Y.shape[1], dtype=bool)
     if not varies.any():
         what = "no label varies over the rows that the base is fitted on"
         raise DataError(f"{what}; give rows with and without each label, or fewer folds")
     target = Y[:, varies].astype(np.int64)
+    if target.shape[1] == 1:
+        target = target[:, 0] if Y.shape[1] == 1 else np.hstack([target, target])
     for one in bases:
-        _fit(one, X, target[:, 0] if target.shape[1] == 1 else target)
+        _fit(one, X, target)
     return FittedBases(list(bases), varies, Y[0].copy())
 
 
@@ -118,7 +123,9 @@ def _matrix(model: Any, X: Any, labels: int) -> Array:
     name = type(model).__name__
     if proba.ndim != 2 or proba.shape[1] != labels:
         what = f"predict_proba of base {name} gives {proba.shape}"
-        raise DataError(f"{what}; expected a column, or an array of two, for each of {labels} labels")
+        raise DataError(
+            f"{what}; expected a column, or an array of two, for each of {labels} labels"
+        )
     if not ((proba >= 0) & (proba <= 1)).all():
         rule = "some values are not (or are NaN)"
         raise DataError(f"predict_proba of base {name} must be from 0 to 1, and {rule}")

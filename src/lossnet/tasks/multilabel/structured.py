@@ -120,6 +120,9 @@ class StructuredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         bases = as_bases(self.base)
         check_int("folds", self.folds, least=2)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        if not (self.method is None or isinstance(self.method, Method)):
+            rule = "method must be a lossnet.Method whose task-net is given, as residual(), or None"
+            raise SettingError(f"{rule}, got {self.method!r}")
         model = self._model(seed)
         model._check_settings()
         X, y, Y = _labelled(X, y)
@@ -128,7 +131,9 @@ class StructuredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise DataError(f"{what}; give more rows (n_samples), or set folds to 2 or more")
         held = None if validation_data is None else _validation(validation_data)
         bases = seeded(bases, None if self.random_state is None else seed)
-        folds = stratified_folds(Y, int(self.folds), np.random.default_rng(stream_seed(seed, "folds")))
+        folds = stratified_folds(
+            Y, int(self.folds), np.random.default_rng(stream_seed(seed, "folds"))
+        )
 
         def fitted(rows: np.ndarray) -> FittedBases:
             return fit_bases(seeded(bases, None), _safe_indexing(X, rows), Y[rows])
