@@ -275,7 +275,9 @@ def test_decisions_can_be_chosen_again_for_another_metric(data) -> None:
     model.set_params(metric="example-f1", decode="expected").tune_threshold(X, Y)
     assert model.decision_.rule == "expected"
     assert np.array_equal(model.energy(X, Y), energies)
+    model.set_params(decode="threshold")  # at once, as for the other estimators
     before = model.predict(X)
+    assert np.array_equal(before, model.predict_proba(X) >= model.threshold_)
     assert np.array_equal(model.calibrate(X, Y).predict(X), before)
 
 
@@ -293,8 +295,11 @@ class Unfit(DummyClassifier):
         ({"base": []}, "base must hold at least one classifier, got an empty list"),
         ({"base": None}, "base must be a classifier or a list of classifiers, got None"),
         ({"base": "trees"}, "base must be a classifier or a list of classifiers, got 'trees'"),
-        ({"base": ExtraTreesClassifier}, "must be a classifier, such as .* got the class Extra"),
-        ({"base": [Unfit(), 3]}, "must be a classifier, such as .* got a int"),
+        (
+            {"base": ExtraTreesClassifier},
+            "must be a classifier, such as .* got <class .*ExtraTrees",
+        ),
+        ({"base": [Unfit(), 3]}, "must be a classifier, such as .* got 3"),
         ({"base": OneVsRestClassifier(LinearSVC())}, "base OneVsRestClassifier has no predict_pro"),
         ({"folds": 1}, "folds must be an integer of at least 2, got 1"),
         ({"folds": 2.5}, "folds must be an integer of at least 2, got 2.5"),
@@ -318,7 +323,13 @@ def test_settings_are_refused_before_any_fit(data, params, message) -> None:
         (np.zeros((5, 2)), None, None, "requires y to be passed"),
         (np.zeros((5, 2)), np.full((5, 2), 3), None, "expected only 0 and 1"),
         (np.zeros((5, 2)), np.eye(5, 2), np.zeros((5, 2)), "validation_data must be a pair"),
-        (np.zeros((5, 2)), np.eye(5, 2), (np.zeros((5, 2)), np.eye(3, 2)), "5 rows and Y has 3"),
+        (
+            np.zeros((5, 2)),
+            np.eye(5, 2),
+            (np.zeros((5, 2)), np.eye(3, 2)),
+            "validation_data: X has 5 rows and Y",
+        ),
+        (np.zeros((5, 2)), np.eye(5, 2), (np.zeros((5, 2)), np.eye(5, 3)), "_data: Y has shape"),
     ],
 )
 def test_data_is_refused_before_any_fit(X, Y, validation, message) -> None:

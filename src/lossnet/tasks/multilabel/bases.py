@@ -25,9 +25,8 @@ def as_bases(base: Any) -> list[Any]:
     for one in bases:
         name = type(one).__name__
         if isinstance(one, type) or not hasattr(one, "fit"):
-            got = f"the class {one.__name__}" if isinstance(one, type) else f"a {name}"
             rule = "base must be a classifier, such as ExtraTreesClassifier()"
-            raise SettingError(f"{rule}, got {got}")
+            raise SettingError(f"{rule}, got {one!r}")
         if not hasattr(one, "predict_proba"):
             remedy = "use one that has, or CalibratedClassifierCV in MultiOutputClassifier"
             raise SettingError(f"base {name} has no predict_proba; {remedy}")

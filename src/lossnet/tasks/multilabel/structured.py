@@ -7,10 +7,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
-from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from lossnet.checks import check_int
@@ -21,10 +20,17 @@ from lossnet.recipes import residual
 from lossnet.structure import StructureGain
 from lossnet.tasks.cross_fitting import out_of_fold
 from lossnet.tasks.decision import Decision
-from lossnet.tasks.multilabel.bases import FittedBases, as_bases, fit_bases, seeded
+from lossnet.tasks.multilabel.bases import as_bases, fit_bases, seeded
 from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.stratified import stratified_folds
+from lossnet.tasks.multilabel.structured_inputs import (
+    encoded,
+    inputs_and_labels,
+    logits_of,
+    truth_of,
+    validation_of,
+)
 from lossnet.tasks.multilabel.targets import Labels
 
 
@@ -117,41 +123,42 @@ class StructuredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             validation_data: a pair ``(X, y)``, or such data, for early stopping, the threshold and
                 the decision, in place of a share of the rows.
         """
-        bases = as_bases(self.base)
-        check_int("folds", self.folds, least=2)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        if not (self.method is None or isinstance(self.method, Method)):
-            rule = "method must be a lossnet.Method whose task-net is given, as residual(), or None"
-            raise SettingError(f"{rule}, got {self.method!r}")
-        model = self._model(seed)
-        model._check_settings()
-        X, y, Y = _labelled(X, y)
+        bases, model, seed = self._check_settings()
+        X, y = inputs_and_labels(X, y)
+        labels = Labels.of(y)
+        Y = encoded(labels, X, y)
         if len(Y) < self.folds:
             what = f"{len(Y)} rows are fewer than folds={self.folds}"
             raise DataError(f"{what}; give more rows (n_samples), or set folds to 2 or more")
-        held = None if validation_data is None else _validation(validation_data)
-        bases = seeded(bases, None if self.random_state is None else seed)
-        folds = stratified_folds(
-            Y, int(self.folds), np.random.default_rng(stream_seed(seed, "folds"))
-        )
+        held = None if validation_data is None else validation_of(validation_data, labels)
+        rng = np.random.default_rng(stream_seed(seed, "folds"))
+        folds = stratified_folds(Y, int(self.folds), rng)
 
-        def fitted(rows: np.ndarray) -> FittedBases:
-            return fit_bases(seeded(bases, None), _safe_indexing(X, rows), Y[rows])
-
-        def without(rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-            found = fitted(rows)
+        def fit_on(rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+            found = fit_bases(seeded(bases, None), _safe_indexing(X, rows), Y[rows])
             return lambda others: found.proba(_safe_indexing(X, others))
 
-        proba = out_of_fold(folds, without)
+        proba, floor = out_of_fold(folds, fit_on), 0.5 / (len(Y) + 1)
         ready = fit_bases(bases, X, Y)
-        floor = 0.5 / (len(Y) + 1)
         if held is not None:
-            held = (_logits(ready.proba(held[0]), floor), held[1])
-        model.fit(_logits(proba, floor), y, validation_data=held)
+            held = logits_of(ready.proba(held[0]), floor), held[1]
+        model.fit(logits_of(proba, floor), y, validation_data=held)
         self._fitted, self._floor, self.model_ = ready, floor, model
         self.bases_, self.folds_, self.out_of_fold_ = ready.models, folds, proba
         self.label_names_, self.classes_ = model.label_names_, model.classes_
         return self
+
+    def _check_settings(self) -> tuple[list[Any], MultiLabelClassifier, int]:
+        """Unfitted bases, the classifier on top of them and the seed; an error before any fit."""
+        bases = as_bases(self.base)
+        check_int("folds", self.folds, least=2)
+        if not (self.method is None or isinstance(self.method, Method)):
+            rule = "method must be a lossnet.Method whose task-net is given, as residual(), or None"
+            raise SettingError(f"{rule}, got {self.method!r}")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        model = self._model(seed)
+        model._check_settings()
+        return seeded(bases, None if self.random_state is None else seed), model, seed
 
     def _model(self, seed: int) -> MultiLabelClassifier:
         """The classifier whose inputs are logits of the base."""
@@ -168,11 +175,12 @@ class StructuredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     # Predicting ------------------------------------------------------------------------------
 
-    def _inputs(self, X: Any) -> np.ndarray:
-        """Logits of the fitted base, ``(n, L)``."""
+    def _ready(self, X: Any) -> tuple[MultiLabelClassifier, np.ndarray]:
+        """The classifier on top, its parameters as they are now, and its inputs ``(n, L)``."""
         check_is_fitted(self, "model_")
         found = self._fitted.proba(X.X if isinstance(X, MultiLabelData) else X)
-        return _logits(found, self._floor)
+        self.model_.set_params(**{name: getattr(self, name) for name in _DECIDING})
+        return self.model_, logits_of(found, self._floor)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The base's probability of every label, ``(n, L)``; of both classes after a 1-D y.
@@ -180,48 +188,48 @@ class StructuredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         They are probabilities of single labels, a little away from 0 and 1, and do not depend on
         the energy, which changes what is predicted for labels together.
         """
-        inputs = self._inputs(X)
-        return self.model_.predict_proba(inputs)
+        model, inputs = self._ready(X)
+        return model.predict_proba(inputs)
 
     def predict(self, X: Any) -> np.ndarray:
         """Label sets ``(n, L)``, 0 or 1; classes after a 1-D y."""
-        inputs = self._inputs(X)
-        found: np.ndarray = self.model_.predict(inputs)
+        model, inputs = self._ready(X)
+        found: np.ndarray = model.predict(inputs)
         return found
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Subset accuracy: the share of rows with all labels correct."""
-        inputs, truth = self._inputs(X), _truth(X, y)
-        if isinstance(truth, MultiLabelData):
-            truth = self.model_.labels_.encode(truth)
-        return self.model_.score(inputs, truth, sample_weight)
+        (model, inputs), truth = self._ready(X), truth_of(X, y)
+        truth = model.labels_.encode(truth) if isinstance(truth, MultiLabelData) else truth
+        return model.score(inputs, truth, sample_weight)
 
     def energy(self, X: Any, Y: Any = None) -> np.ndarray:
         """Energy of label sets, ``(n,)``: log q(y|x) - log p(y|x) up to a constant of the row."""
-        inputs = self._inputs(X)
-        found: np.ndarray = self.model_.energy(inputs, _truth(X, Y))
+        model, inputs = self._ready(X)
+        found: np.ndarray = model.energy(inputs, truth_of(X, Y))
         return found
 
-    def structure_gain(self, X: Any, Y: Any = None, **options: Any) -> StructureGain:
+    def structure_gain(
+        self, X: Any, Y: Any = None, *, samples: int = 100, max_rows: int | None = None
+    ) -> StructureGain:
         """Nats a row that the joint knows beyond the base, on rows it was not fitted on.
 
-        ``print`` it for the result in words; for ``samples`` and other options see
+        ``print`` it for the result in words. ``samples`` and ``max_rows`` are those of
         :meth:`MultiLabelClassifier.structure_gain`.
         """
-        inputs = self._inputs(X)
-        return self.model_.structure_gain(inputs, _truth(X, Y), **options)
+        model, inputs = self._ready(X)
+        return model.structure_gain(inputs, truth_of(X, Y), samples=samples, max_rows=max_rows)
 
     def tune_threshold(self, X: Any, Y: Any = None) -> Self:
         """Choose ``threshold_`` and ``decision_`` again on other data, as parameters now say."""
-        inputs = self._inputs(X)
-        self.model_.set_params(**{name: getattr(self, name) for name in _DECIDING})
-        self.model_.tune_threshold(inputs, _truth(X, Y))
+        model, inputs = self._ready(X)
+        model.tune_threshold(inputs, truth_of(X, Y))
         return self
 
     def calibrate(self, X: Any, Y: Any = None) -> Self:
         """Learn a temperature for :meth:`predict_proba`; predictions stay as they are."""
-        inputs = self._inputs(X)
-        self.model_.calibrate(inputs, _truth(X, Y))
+        model, inputs = self._ready(X)
+        model.calibrate(inputs, truth_of(X, Y))
         return self
 
     @property
@@ -261,38 +269,3 @@ _PASSED_ON = (*_DECIDING, "validation_fraction", "batch_size", "max_epochs", "pa
 def given_logits(features: int, labels: int) -> nn.Module:
     """The task-net of a model whose inputs are logits."""
     return nn.Identity()
-
-
-def _logits(proba: np.ndarray, floor: float) -> np.ndarray:
-    """Logits, of probabilities kept ``floor`` away from 0 and 1: half a row in all rows."""
-    found: np.ndarray = logit(np.clip(proba, floor, 1.0 - floor)).astype(np.float32)
-    return found
-
-
-def _labelled(X: Any, y: Any) -> tuple[Any, Any, np.ndarray]:
-    """Inputs, labels as they were given, and their matrix ``(n, L)``, checked."""
-    X, y = X.X if isinstance(X, MultiLabelData) else X, _truth(X, y)
-    if y is None:
-        raise DataError("fit requires y to be passed, but the target y is None")
-    Y = Labels.of(y).encode(y)
-    (X,) = indexable(X)  # arrays and frames as they are, sparse matrices of any format as CSR
-    if _num_samples(X) != len(Y):
-        raise DataError(f"X has {_num_samples(X)} rows and Y has {len(Y)}; row counts must match")
-    return X, y, Y
-
-
-def _truth(X: Any, y: Any) -> Any:
-    """The labels given, or those that X holds."""
-    if not isinstance(X, MultiLabelData):
-        return y
-    if y is not None:
-        raise DataError(f"{X.name} holds its labels; leave out Y")
-    return X if X.labelled else None
-
-
-def _validation(given: Any) -> tuple[Any, Any]:
-    """Inputs and labels of ``validation_data``."""
-    pair = (given, None) if isinstance(given, MultiLabelData) else given
-    if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise DataError(f"validation_data must be a pair (X, y), got a {type(given).__name__}")
-    return _labelled(*pair)[:2]
