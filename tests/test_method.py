@@ -126,6 +126,10 @@ REFUSED = {
         lambda: phase(monitor="los"),
         "unknown monitor 'los': did you mean 'loss'",
     ),
+    "a given net that is trained": (
+        lambda: Method("mine", (phase(),), given=frozenset({"task"})),
+        "method 'mine' trains 'task', a net that is given",
+    ),
     "no phase": (lambda: Method("mine", ()), "method 'mine' has no phase"),
     "predicting with the truth": (
         lambda: Method("mine", (phase(),), predict=Target()),
@@ -432,3 +436,12 @@ def test_a_stacked_net_is_not_trained_without_the_truth() -> None:
             (Phase((energy, task)), Phase((Update("augmented", follow),), rows="unlabelled")),
             derived={"augmented": Derivation(Stacked)},
         )
+
+
+def test_a_net_that_is_given_need_not_be_trained() -> None:
+    phases = (phase(energy(Ranking(), Samples(3))),)
+    with pytest.raises(SettingError, match="uses task without ever training it"):
+        Method("mine", phases)
+    method = Method("mine", phases, given=frozenset({"task"}))
+    assert method.nets == {"task", "energy"}
+    assert method.meaning.joint == "ratio"

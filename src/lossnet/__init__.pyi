@@ -103,6 +103,9 @@ from lossnet.tasks.image.segmenter import (
 from lossnet.tasks.multilabel.classifier import (
     MultiLabelClassifier as MultiLabelClassifier,
 )
+from lossnet.tasks.multilabel.structured import (
+    StructuredClassifier as StructuredClassifier,
+)
 from lossnet.tasks.roles.labeler import (
     SemanticRoleLabeler as SemanticRoleLabeler,
 )

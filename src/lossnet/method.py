@@ -87,10 +87,8 @@ class Update:
         check_value(f"steps of {self.name!r}", Count, self.steps)
         self.gradient.check(self.objective, self.trained)
         if idle := set(self.trained) - self.objective.nets:
-            raise SettingError(
-                f"the update of {self.name!r} never runs {sorted(idle)[0]!r}; leave that net "
-                "out, or give it a part of the objective"
-            )
+            remedy = "leave that net out, or give it a part of the objective"
+            raise SettingError(f"the update of {self.name!r} never runs {min(idle)!r}; {remedy}")
 
     @property
     def trained(self) -> tuple[str, ...]:
@@ -139,9 +137,8 @@ class Phase(Checked):
         if not self.updates:
             raise SettingError(f"phase {self.name!r} has no update")
         if self.monitor == "loss" and self.updates[0].objective.needs >= UNLABELLED:
-            raise SettingError(
-                f"phase {self.name!r} monitors a loss on unlabelled rows; take monitor='metric'"
-            )
+            what = f"phase {self.name!r} monitors a loss on unlabelled rows"
+            raise SettingError(f"{what}; take monitor='metric'")
         if len(self.trained) < sum(len(update.trained) for update in self.updates):
             raise SettingError(f"phase {self.name!r} trains one net in two updates; join them")
         for update in self.updates:
@@ -172,12 +169,14 @@ class Method:
         phases: the phases.
         predict: the proposal that predicts once training is over.
         derived: nets that are made from another net's pass, by name.
+        given: nets that come ready, such as the outputs of a foreign model, and are never trained.
     """
 
     name: str
     phases: tuple[Phase, ...]
     predict: Proposal = field(default_factory=NetOutput)
     derived: Mapping[str, Derivation] = field(default_factory=dict)
+    given: frozenset[str] = NOTHING
 
     def __post_init__(self) -> None:
         if not self.phases:
@@ -185,18 +184,19 @@ class Method:
         for proposal in self._predicts:
             self._check_predicts(proposal)
         if augmented := self._cost_augmented & self.predict.nets:
-            raise SettingError(
-                f"method {self.name!r} predicts with {sorted(augmented)[0]!r}, a cost-augmented "
-                "net, which is trained to differ from the truth; predict with the test-time net"
-            )
+            what = f"method {self.name!r} predicts with {min(augmented)!r}, a cost-augmented net, "
+            rule = "which is trained to differ from the truth; predict with the test-time net"
+            raise SettingError(what + rule)
         self._check_nets()
 
     def _check_nets(self) -> None:
         trained = frozenset().union(*(phase.trained | {*phase.copies} for phase in self.phases))
-        if missing := self.nets - trained:
-            raise SettingError(
-                f"method {self.name!r} uses {', '.join(sorted(missing))} without ever training it"
-            )
+        what = f"method {self.name!r}"
+        if missing := self.nets - trained - self.given:
+            raise SettingError(f"{what} uses {', '.join(sorted(missing))} without ever training it")
+        if both := self.given & trained:
+            remedy = "leave it out of given, or out of the phases"
+            raise SettingError(f"{what} trains {min(both)!r}, a net that is given; {remedy}")
         for name, plan in self.derived.items():
             if plan.base in self.derived:
                 raise SettingError(

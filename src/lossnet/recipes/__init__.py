@@ -12,7 +12,7 @@ from lossnet.parameters import convert_all, listed
 from lossnet.recipes.alen import aen, alen
 from lossnet.recipes.chains import crf, ssvm
 from lossnet.recipes.cross_entropy import cross_entropy, structured_tuning, task_ranking
-from lossnet.recipes.energy_networks import dvn, nce_energy, spen, spen_e2e
+from lossnet.recipes.energy_networks import dvn, nce_energy, residual, spen, spen_e2e
 from lossnet.recipes.implicit import implicit_cd, implicit_dvn, implicit_nce, implicit_ssvm
 from lossnet.recipes.infnet import infnet, infnet_plus
 from lossnet.recipes.seal import (
@@ -102,6 +102,7 @@ __all__ = [
     "methods_for",
     "methods_needing",
     "parameters",
+    "residual",
     "summary",
     *(recipe.__name__ for recipe in _RECIPES),
 ]

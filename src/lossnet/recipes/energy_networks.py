@@ -1,4 +1,4 @@
-"""Energy networks that predict by gradient-based inference: SPEN, DVN and NCE.
+"""Energy networks that predict by gradient-based inference, SPEN, DVN and NCE, or correct a net.
 
 ``inference`` finds outputs of low energy: in training, for contrasts that ask for them, and in
 prediction.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from lossnet.contrasts import NCE, Margin, Regression
+from lossnet.contrasts import NCE, Margin, Ranking, Regression
 from lossnet.costs import get_cost
 from lossnet.gradients import Unrolled
 from lossnet.method import Method, Optimiser, Phase, Update
@@ -119,3 +119,19 @@ def nce_phase(optimiser: Optimiser, noise: Samples) -> Phase:
     """
     update = energy_update(optimiser, NCE(), noise)
     return Phase((update,), predict=NetOutput(noise.net), monitor="loss", name="nce-energy")
+
+
+def residual(
+    *,
+    samples: Count = 50,
+    energy_optimiser: Optimiser = Optimiser(5e-3, weight_decay=1e-2, plateau=5),
+) -> Method:
+    """What a given net with independent outputs lacks: an energy that knows truth from sample.
+
+    Ranking (paper 001, Eq. 10) against samples of q, the net ``"task"``, which is never trained:
+    E learns log q(y|x) - log p(y|x), so that the joint is q exp(-E). It has no name of its own in
+    ``METHODS``, for the net must be given; see :class:`~lossnet.StructuredClassifier`.
+    """
+    update = energy_update(energy_optimiser, Ranking(), Samples(samples, "task"))
+    phase = Phase((update,), monitor="loss", name="residual")
+    return Method("residual", (phase,), given=frozenset({"task"}))

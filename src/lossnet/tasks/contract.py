@@ -20,6 +20,7 @@ from lossnet.recipes import build, parameters
 from lossnet.spaces import Space
 from lossnet.tasks.method_checks import (
     check_features,
+    check_given_nets,
     check_method,
     check_needs,
     feature_net,
@@ -228,6 +229,7 @@ class TaskEstimator(Fitted):
         # An energy of the user's own may have what no other has.
         own = LOCAL | EXACT if callable(getattr(self, "energy_net", None)) else frozenset()
         check_needs(method, self.provides | own, type(self))
+        check_given_nets(method, self._own_factory)
         for name in ("batch_size", "max_epochs", "patience", "accumulate"):
             check_int(name, getattr(self, name))
         check_share("validation_fraction", self.validation_fraction)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -51,6 +51,13 @@ def check_needs(method: Method, provides: frozenset[str], estimator: type) -> No
     what = f"the method {method.name!r} needs {' and '.join(sorted(missing))}, which "
     what += f"{estimator.__name__} does not provide; use another method, or a task that does"
     raise SettingError(f"{what}: {', '.join(others) or 'none is known'}")
+
+
+def check_given_nets(method: Method, own: Callable[[str], Any]) -> None:
+    """Raise where a net that the method takes as given has no function of the user's (``own``)."""
+    if missing := [name for name in sorted(method.given) if own(name) is None]:
+        what = f"the method {method.name!r} never trains the net {missing[0]!r}, which is given"
+        raise SettingError(f"{what}; pass a function that makes it (task_net), or another method")
 
 
 def feature_net(method: Method) -> str | None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lossnet.errors import DataError, SettingError
-from lossnet.tasks.multilabel import stratified_split
+from lossnet.tasks.multilabel import stratified_folds, stratified_split
 
 
 @settings(max_examples=100, deadline=None)
@@ -79,3 +79,26 @@ def test_bad_settings_are_named() -> None:
         stratified_split(np.ones((5, 2)), 1.5, np.random.default_rng(0))
     with pytest.raises(DataError, match="at least 2"):
         stratified_split(np.ones((1, 2)), 0.5, np.random.default_rng(0))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(2, 40), st.integers(2, 6), st.floats(0, 1), st.integers(0, 99))
+def test_folds_are_of_equal_size(n: int, folds: int, density: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    Y = rng.random((n, 4)) < density
+    if folds > n:
+        with pytest.raises(DataError, match=f"cannot divide {n} rows into {folds} folds"):
+            stratified_folds(Y, folds, rng)
+        return
+    sizes = np.bincount(stratified_folds(Y, folds, rng), minlength=folds)
+    assert sizes.sum() == n
+    assert sizes.max() - sizes.min() <= 1
+
+
+def test_every_label_is_in_all_folds_in_proportion() -> None:
+    rng = np.random.default_rng(0)
+    Y = rng.random((1000, 20)) < np.geomspace(0.01, 0.5, 20)
+    fold = stratified_folds(Y, 4, rng)
+    counts = np.stack([Y[fold == number].sum(axis=0) for number in range(4)])
+    assert (np.abs(counts - Y.sum(axis=0) / 4) <= 2).mean() > 0.9
+    assert (counts > 0).all()

@@ -92,7 +92,13 @@ from lossnet.tasks.multilabel.sklearn_checks import (
     EXPECTED_FAILED_CHECKS as EXPECTED_FAILED_CHECKS,
 )
 from lossnet.tasks.multilabel.stratified import (
+    stratified_folds as stratified_folds,
+)
+from lossnet.tasks.multilabel.stratified import (
     stratified_split as stratified_split,
+)
+from lossnet.tasks.multilabel.structured import (
+    StructuredClassifier as StructuredClassifier,
 )
 from lossnet.tasks.multilabel.thresholds import (
     default_grid as default_grid,

@@ -1,4 +1,4 @@
-"""A validation split that keeps the proportion of every label."""
+"""A validation split, and folds, that keep the proportion of every label."""
 
 from __future__ import annotations
 
@@ -69,3 +69,26 @@ def stratified_split(Y: ArrayLike, fraction: float, rng: np.random.Generator) ->
     rest = np.flatnonzero(side < 0)
     side[rest] = np.arange(len(rest)) >= room[0]
     return np.sort(shuffled[side == 0]), np.sort(shuffled[side == 1])
+
+
+def stratified_folds(Y: ArrayLike, folds: int, rng: np.random.Generator) -> Rows:
+    """The fold of each row, ``(n,)``: every label in all of them in proportion.
+
+    :func:`stratified_split` cuts them off one by one. Sizes differ by at most one row.
+
+    Args:
+        Y: (n, L) gold 0/1, dense or sparse, n >= folds.
+        folds: how many, at least 2.
+        rng: the source of all randomness.
+    """
+    gold = indicator(Y, "Y")
+    n = len(gold)
+    if not 2 <= folds <= n:
+        raise DataError(f"cannot divide {n} rows into {folds} folds: from 2 to {n} are possible")
+    fold = np.zeros(n, dtype=np.intp)
+    left: Rows = np.arange(n)
+    for number in range(folds - 1, 0, -1):
+        rest, held = stratified_split(gold[left], 1.0 / (number + 1), rng)
+        fold[left[held]] = number
+        left = left[rest]
+    return fold

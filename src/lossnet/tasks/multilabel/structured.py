@@ -1,0 +1,271 @@
+"""Structure around any classifier: the joint of labels that its probabilities lack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NoReturn, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from lossnet.checks import check_int
+from lossnet.context import stream_seed
+from lossnet.errors import DataError, SettingError
+from lossnet.method import Method
+from lossnet.recipes import residual
+from lossnet.structure import StructureGain
+from lossnet.tasks.cross_fitting import out_of_fold
+from lossnet.tasks.decision import Decision
+from lossnet.tasks.multilabel.bases import as_bases, fit_bases, seeded
+from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
+from lossnet.tasks.multilabel.dataset import MultiLabelData
+from lossnet.tasks.multilabel.stratified import stratified_folds
+from lossnet.tasks.multilabel.structured_inputs import (
+    encoded,
+    inputs_and_labels,
+    logits_of,
+    truth_of,
+    validation_of,
+)
+from lossnet.tasks.multilabel.targets import Labels
+
+
+@dataclass(eq=False, repr=False)
+class StructuredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Any classifier with ``predict_proba``, and an energy that knows which labels go together.
+
+    The base's probabilities q take labels as independent. For every training row they are computed
+    by a base that was fitted without the row, and an energy E learns to tell the true label sets
+    from samples of q. The joint is p(y|x) ∝ q(y|x) exp(-E(q(x), y)), and label sets are decided by
+    it for the ``metric`` where held-out rows support it; otherwise the base's probabilities are cut
+    at their tuned threshold. The base that predicts is fitted on all rows.
+
+    :meth:`fit` takes whatever X the base takes, arrays, sparse matrices, frames or lists of texts,
+    and passes rows of it on as they are. Y is an indicator matrix ``(n, L)``, dense, sparse or a
+    frame, or a 1-D y with two classes.
+
+    Args:
+        base: a classifier, or a list of them whose probabilities are averaged. It takes label
+            matrices, as trees, ``OneVsRestClassifier`` and ``MultiOutputClassifier`` do.
+        folds: parts of the training rows: each part's probabilities come from a base fitted on the
+            others. Stratified by label.
+        metric: what label sets are decided for, see :class:`~lossnet.MultiLabelClassifier`.
+        method: how the energy is trained; None is :func:`lossnet.recipes.residual` with its
+            defaults.
+        hidden, global_hidden: the energy's sizes, see :class:`~lossnet.energies.LabelEnergy`. By
+            default its local part is linear in the base's logits.
+        threshold, decode, decode_samples: how label sets are decided, see
+            :class:`~lossnet.MultiLabelClassifier`.
+        validation_fraction: share of the training rows on which the energy stops, and threshold and
+            decision are chosen, if ``fit`` gets no validation data. The base trains on them too:
+            their probabilities are out of fold.
+        batch_size, max_epochs, patience: of the energy's training.
+        device, verbose: of the energy's training: torch device; 1 shows a progress bar.
+        random_state: seed of folds and energy, and of bases whose own ``random_state`` is None.
+
+    Attributes:
+        bases_: the fitted classifiers.
+        model_: the :class:`~lossnet.MultiLabelClassifier` that maps the bases' logits to label
+            sets; its task-net is the identity.
+        decision_, threshold_: how it decides, and what was measured; weight 0 is the base alone.
+        folds_, out_of_fold_: the fold of each training row; its out-of-fold probabilities
+            ``(n, L)``.
+        label_names_, classes_: as in :class:`~lossnet.MultiLabelClassifier`.
+
+    >>> from sklearn.ensemble import ExtraTreesClassifier
+    >>> X = np.random.default_rng(0).normal(size=(80, 5)); Y = (X[:, :3] > 0).astype(int)
+    >>> clf = StructuredClassifier(ExtraTreesClassifier(10), max_epochs=5, random_state=0)
+    >>> clf.fit(X, Y).predict(X).shape
+    (80, 3)
+    """
+
+    base: Any
+    _: KW_ONLY
+    folds: int = 4
+    metric: str | Callable[..., float] = "subset-accuracy"
+    method: Method | None = None
+    hidden: Sequence[int] = ()
+    global_hidden: int = 64
+    threshold: float | Literal["tuned", "tuned-per-label"] = "tuned"
+    decode: str = "auto"
+    decode_samples: int = 200
+    validation_fraction: float = 0.25
+    batch_size: int = 32
+    max_epochs: int = 100
+    patience: int = 10
+    device: Any = "cpu"
+    random_state: Any = None
+    verbose: int = 0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        bases = self.base if isinstance(self.base, list | tuple) else [self.base]
+        inputs = [get_tags(one).input_tags for one in bases if hasattr(one, "fit")]
+        tags.input_tags.sparse = bool(inputs) and all(one.sparse for one in inputs)
+        tags.input_tags.allow_nan = bool(inputs) and all(one.allow_nan for one in inputs)
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    # Fitting ---------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, validation_data: Any = None) -> Self:
+        """Fit the base on all rows, and the energy on its out-of-fold probabilities.
+
+        Args:
+            X: inputs as the base takes them, or a :class:`MultiLabelData`.
+            y: the labels.
+            validation_data: a pair ``(X, y)``, or such data, for early stopping, the threshold and
+                the decision, in place of a share of the rows.
+        """
+        bases, model, seed = self._check_settings()
+        X, y = inputs_and_labels(X, y)
+        labels = Labels.of(y)
+        Y = encoded(labels, X, y)
+        if len(Y) < self.folds:
+            what = f"{len(Y)} rows are fewer than folds={self.folds}"
+            raise DataError(f"{what}; give more rows (n_samples), or set folds to 2 or more")
+        held = None if validation_data is None else validation_of(validation_data, labels)
+        rng = np.random.default_rng(stream_seed(seed, "folds"))
+        folds = stratified_folds(Y, int(self.folds), rng)
+
+        def fit_on(rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+            found = fit_bases(seeded(bases, None), _safe_indexing(X, rows), Y[rows])
+            return lambda others: found.proba(_safe_indexing(X, others))
+
+        proba, floor = out_of_fold(folds, fit_on), 0.5 / (len(Y) + 1)
+        ready = fit_bases(bases, X, Y)
+        if held is not None:
+            held = logits_of(ready.proba(held[0]), floor), held[1]
+        model.fit(logits_of(proba, floor), y, validation_data=held)
+        self._fitted, self._floor, self.model_ = ready, floor, model
+        self.bases_, self.folds_, self.out_of_fold_ = ready.models, folds, proba
+        self.label_names_, self.classes_ = model.label_names_, model.classes_
+        return self
+
+    def _check_settings(self) -> tuple[list[Any], MultiLabelClassifier, int]:
+        """Unfitted bases, the classifier on top of them and the seed; an error before any fit."""
+        bases = as_bases(self.base)
+        check_int("folds", self.folds, least=2)
+        if not (self.method is None or isinstance(self.method, Method)):
+            rule = "method must be a lossnet.Method whose task-net is given, as residual(), or None"
+            raise SettingError(f"{rule}, got {self.method!r}")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        model = self._model(seed)
+        model._check_settings()
+        return seeded(bases, None if self.random_state is None else seed), model, seed
+
+    def _model(self, seed: int) -> MultiLabelClassifier:
+        """The classifier whose inputs are logits of the base."""
+        return MultiLabelClassifier(
+            residual() if self.method is None else self.method,
+            task_net=given_logits,
+            hidden=self.hidden,
+            global_hidden=self.global_hidden,
+            energy_dropout=0.0,
+            standardise=False,
+            random_state=seed,
+            **{name: getattr(self, name) for name in _PASSED_ON},
+        )
+
+    # Predicting ------------------------------------------------------------------------------
+
+    def _ready(self, X: Any) -> tuple[MultiLabelClassifier, np.ndarray]:
+        """The classifier on top, its parameters as they are now, and its inputs ``(n, L)``."""
+        check_is_fitted(self, "model_")
+        found = self._fitted.proba(X.X if isinstance(X, MultiLabelData) else X)
+        self.model_.set_params(**{name: getattr(self, name) for name in _DECIDING})
+        return self.model_, logits_of(found, self._floor)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The base's probability of every label, ``(n, L)``; of both classes after a 1-D y.
+
+        They are probabilities of single labels, a little away from 0 and 1, and do not depend on
+        the energy, which changes what is predicted for labels together.
+        """
+        model, inputs = self._ready(X)
+        return model.predict_proba(inputs)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Label sets ``(n, L)``, 0 or 1; classes after a 1-D y."""
+        model, inputs = self._ready(X)
+        found: np.ndarray = model.predict(inputs)
+        return found
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Subset accuracy: the share of rows with all labels correct."""
+        (model, inputs), truth = self._ready(X), truth_of(X, y)
+        truth = model.labels_.encode(truth) if isinstance(truth, MultiLabelData) else truth
+        return model.score(inputs, truth, sample_weight)
+
+    def energy(self, X: Any, Y: Any = None) -> np.ndarray:
+        """Energy of label sets, ``(n,)``: log q(y|x) - log p(y|x) up to a constant of the row."""
+        model, inputs = self._ready(X)
+        found: np.ndarray = model.energy(inputs, truth_of(X, Y))
+        return found
+
+    def structure_gain(
+        self, X: Any, Y: Any = None, *, samples: int = 100, max_rows: int | None = None
+    ) -> StructureGain:
+        """Nats a row that the joint knows beyond the base, on rows it was not fitted on.
+
+        ``print`` it for the result in words. ``samples`` and ``max_rows`` are those of
+        :meth:`MultiLabelClassifier.structure_gain`.
+        """
+        model, inputs = self._ready(X)
+        return model.structure_gain(inputs, truth_of(X, Y), samples=samples, max_rows=max_rows)
+
+    def tune_threshold(self, X: Any, Y: Any = None) -> Self:
+        """Choose ``threshold_`` and ``decision_`` again on other data, as parameters now say."""
+        model, inputs = self._ready(X)
+        model.tune_threshold(inputs, truth_of(X, Y))
+        return self
+
+    def calibrate(self, X: Any, Y: Any = None) -> Self:
+        """Learn a temperature for :meth:`predict_proba`; predictions stay as they are."""
+        model, inputs = self._ready(X)
+        model.calibrate(inputs, truth_of(X, Y))
+        return self
+
+    @property
+    def decision_(self) -> Decision:
+        """How label sets are decided, and what was measured of it on held-out rows."""
+        return self.model_.decision_
+
+    @property
+    def threshold_(self) -> Any:
+        """The threshold of the base's probabilities."""
+        return self.model_.threshold_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of X, where the base knows."""
+        return int(self._fitted.models[0].n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the columns of X, where the base knows."""
+        found: np.ndarray = self._fitted.models[0].feature_names_in_
+        return found
+
+    def save(self, path: Any) -> NoReturn:
+        """Refused: a model folder holds no foreign objects."""
+        name = type(self).__name__
+        what = f"{name} holds classifiers of other libraries, which a model folder cannot store"
+        raise SettingError(f"{what}; use joblib.dump(model, {str(path)!r}) and joblib.load")
+
+
+#: Parameters that the inner classifier has by the same name; those that decide may change later.
+_DECIDING = ("metric", "threshold", "decode", "decode_samples")
+_PASSED_ON = (*_DECIDING, "validation_fraction", "batch_size", "max_epochs", "patience", "device",
+              "verbose")  # fmt: skip
+
+
+def given_logits(features: int, labels: int) -> nn.Module:
+    """The task-net of a model whose inputs are logits."""
+    return nn.Identity()
