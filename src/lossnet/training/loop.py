@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from lossnet.context import Context, Streams, stream_seed
+from lossnet.context import Context
 from lossnet.devices import device_of, generator_on
 from lossnet.errors import SettingError, TrainingError
 from lossnet.method import Method, Phase
@@ -19,6 +19,7 @@ from lossnet.parameters import Count, check_value
 from lossnet.precision import Precision, check_precision
 from lossnet.proposals.proposal import Proposal
 from lossnet.spaces import Space
+from lossnet.streams import Streams, stream_seed
 from lossnet.training.callback import Callback, losses_of
 from lossnet.training.checks import check_gradients, check_rows
 from lossnet.training.pieces import cut

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lossnet.context import Batch
+from lossnet.batch import Batch
 
 #: Sparse inputs whose dense form is smaller than this are held dense, to save slicing them.
 _DENSE_BYTES = 1 << 29

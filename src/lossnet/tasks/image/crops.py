@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lossnet.context import Batch
+from lossnet.batch import Batch
 from lossnet.tasks.image.images import ImageData, Size
 from lossnet.tasks.standardiser import Standardiser
 from lossnet.training.source import random_order, row_slices

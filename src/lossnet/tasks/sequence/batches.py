@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lossnet.context import Batch
+from lossnet.batch import Batch
 from lossnet.nets.tokens import Tokens
 from lossnet.tasks.sequence.tokens import padded
 from lossnet.training.source import SimilarLengths

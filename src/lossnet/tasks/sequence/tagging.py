@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from lossnet.checks import check_choice
-from lossnet.context import Context, stream_seed
+from lossnet.context import Context
 from lossnet.data.vectors import Coverage, WordVectors, read_vectors
 from lossnet.encoders import Pretrained
 from lossnet.encoders.encoder import Training
@@ -26,6 +26,7 @@ from lossnet.nets import EncoderFeatures, Tagger, TokenFeatures
 from lossnet.plain_text import some
 from lossnet.proposals import GBI, Proposal
 from lossnet.spaces import Categorical, Space
+from lossnet.streams import stream_seed
 from lossnet.tasks.model_folder import CONFIG, LABELS, VOCABULARY
 from lossnet.tasks.sequence import decoding
 from lossnet.tasks.sequence.batches import SentenceSource

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lossnet.context import Batch
+from lossnet.batch import Batch
 from lossnet.encoders import Coded, Tokeniser
 from lossnet.training.source import SimilarLengths
 
