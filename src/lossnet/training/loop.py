@@ -28,6 +28,7 @@ from lossnet.training.schedule import Schedule
 from lossnet.training.source import Source, paired
 from lossnet.training.step import build_optimiser, parameters_of, step
 from lossnet.training.threads import flush_denormals, suitable_threads
+from lossnet.training.weights import WeightedRows
 
 
 @dataclass(eq=False, repr=False)
@@ -227,7 +228,9 @@ class Trainer:
         self, rows: Tensor, unlabelled: Tensor | None, reports: dict[str, Any]
     ) -> Iterator[tuple[float, Context]]:
         """The pieces of a batch with their shares; what is reported on them goes to ``reports``."""
-        for piece in cut(rows, unlabelled, self.accumulate):
+        source = self._source
+        weight = source.weight_of(rows) if isinstance(source, WeightedRows) else None
+        for piece in cut(rows, unlabelled, self.accumulate, weight):
             context = self._context(piece.rows, piece.unlabelled, piece.unlabelled_weight)
             yield piece.share, context
             for name, (total, count) in context.reports.items():

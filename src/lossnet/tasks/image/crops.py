@@ -88,7 +88,7 @@ class RandomCrops(Crops):
 
     def batch(self, rows: Tensor | slice) -> Batch:
         if isinstance(rows, slice):  # crops of the upper left corner, not mirrored
-            rows = torch.arange(len(self), device="cpu")[rows] % len(self.images) * self._views
+            rows = self.examples(rows) * self._views
         place, flip = rows // self._flips, (rows % self._flips).bool()
         place, right = place // self._right, place % self._right
         row, down = place // self._down, place % self._down
@@ -100,6 +100,12 @@ class RandomCrops(Crops):
         if y is not None:
             y = torch.where(flip.view(-1, *[1] * (y.dim() - 1)), y.flip(2), y)
         return Batch(x, y)
+
+    def examples(self, rows: Tensor | slice) -> Tensor:
+        """The numbers of the images that rows are crops of."""
+        if isinstance(rows, slice):
+            return torch.arange(len(self), device="cpu")[rows] % len(self.images)
+        return rows // self._views
 
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
         order = random_order(len(self), generator) % len(self.images)

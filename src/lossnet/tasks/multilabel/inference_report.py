@@ -102,7 +102,7 @@ def inference_gap(
 
 def _differences(gold: Any, on: Any, other: Any, names: list[str]) -> Differences:
     """Label, change and count of what ``other`` changes where ``on`` is right, most first."""
-    changed = (on == gold) & (other != on)
+    changed = (on == gold) & (other != on)  # nothing equals NaN, a label that is not known
     counts = np.array([(changed & (on == value)).sum(0) for value in (0, 1)])
     found = [
         (name, CHANGES[value], int(counts[value, label]))

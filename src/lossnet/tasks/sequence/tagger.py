@@ -137,6 +137,7 @@ class SequenceTagger(TaggingEstimator):
         validation_data: Any = None,
         unlabelled: Any = None,
         reward: RewardFunction | None = None,
+        sample_weight: Any = None,
         checkpoint: str | Path | None = None,
         resume_from_checkpoint: bool = False,
     ) -> Self:
@@ -155,6 +156,7 @@ class SequenceTagger(TaggingEstimator):
             reward: for methods that need one, a function ``(tokens, soft tags) -> (B,)`` that
                 scores outputs, see :class:`lossnet.tasks.sequence.Reward`. It is not saved with
                 the model.
+            sample_weight: how much each sentence counts in the losses; None: all alike.
             checkpoint: file that is written during training, to resume from.
             resume_from_checkpoint: continue from ``checkpoint``, which must exist.
         """
@@ -164,6 +166,7 @@ class SequenceTagger(TaggingEstimator):
             validation_data=validation_data,
             unlabelled=unlabelled,
             reward=reward,
+            sample_weight=sample_weight,
             checkpoint=checkpoint,
             resuming=resume_from_checkpoint,
         )
