@@ -20,7 +20,7 @@ def aligned(lines: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str
 
 
 def metrics_table(columns: Mapping[str, Mapping[str, float]]) -> str:
-    """Metrics down, one column of values for each set of metrics, in percent; integers are counts."""
+    """Metrics down, one column of values for each set of metrics: percent, and counts."""
     names = list(dict.fromkeys(name for values in columns.values() for name in values))
     lines = [["metric", *columns]]
     for name in names:

@@ -134,7 +134,7 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstima
         return data
 
     def _counted(
-        self, data: Any, weight: np.ndarray | None = None
+        self, data: Any, weight: np.ndarray | None = None, what: str = "the training data"
     ) -> tuple[Any, np.ndarray | None]:
         """The rows that count, with their weights: above 0, and something of the truth is known."""
         counts = self._known_rows(data)
@@ -143,8 +143,8 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstima
         if counts is None or counts.all():
             return data, weight
         if not counts.any():
-            what = f"no row with {self.labels_noun} that are known has a weight above 0"
-            raise DataError(f"{what}; give at least one")
+            weighted = "" if weight is None else " and a weight above 0"
+            raise DataError(f"{what} has no row with known {self.labels_noun}{weighted}; give one")
         return data.subset(counts.nonzero()[0]), None if weight is None else weight[counts]
 
     def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any, Any]:
@@ -153,7 +153,7 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstima
         Validation data is None where too few rows are asked for.
         """
         if given is not None:
-            return data, self._counted(self._validation(given))[0], None
+            return data, self._counted(self._validation(given), None, "validation_data")[0], None
         wanted = round(self.validation_fraction * len(data))
         if wanted < 1 or len(data) - wanted < 1:
             return data, None, None

@@ -265,7 +265,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Subset accuracy: the share of rows with all labels that are known correct."""
         data = self._scored((X, y))
-        data, weight = self._counted(data, check_row_weights(sample_weight, len(data)))
+        given = check_row_weights(sample_weight, len(data))
+        data, weight = self._counted(data, given, "the data to score")
         found = with_unseen(self._decided(self._decision(), data), data.n_labels)
         right = get_metric("subset-accuracy").of_rows(data.Y, found)
         return float(np.average(right, weights=weight))

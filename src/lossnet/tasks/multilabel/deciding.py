@@ -104,7 +104,7 @@ class LabelDecisions(StructuredEstimator):
         return None if known is None else known.all(axis=1) if every else known.any(axis=1)
 
     def _choose_decision(self, data: Any) -> None:
-        super()._choose_decision(None if data is None else self._counted(data)[0])
+        super()._choose_decision(None if data is None else self._counted(data, None, "the data")[0])
 
     # Thresholds ------------------------------------------------------------------------------
 
