@@ -54,9 +54,9 @@ class MeasuresStructure:
         if max_rows is not None:
             check_int("max_rows", max_rows, least=2)
         check_joint(self.method_, self.nets_)
-        data = _complete(self, data)
-        if len(data) < 2:
-            rule = "a joint is measured on complete ones; give rows without unknown labels"
+        given, data = len(data), _complete(self, data)
+        if len(data) < min(2, given):
+            rule = f"a joint is measured on complete {self.labels_noun}; give rows that have them"
             raise DataError(f"{len(data)} rows have all {self.labels_noun} known, and {rule}")
         most = _affordable(self, data, int(samples)) if max_rows is None else max_rows
         if len(data) > most:

@@ -25,5 +25,5 @@ def check_row_weights(weights: Any, rows: int) -> np.ndarray | None:
         rule = "weights must be finite and at least 0; give 0 to leave a row out"
         raise DataError(f"sample_weight of row {row} is {found[row]}; {rule}")
     if not found.any():
-        raise DataError("sample_weight is 0 for every row; at least one must be above 0")
+        raise DataError("sample_weight: every weight is zero; at least one must be above 0")
     return found

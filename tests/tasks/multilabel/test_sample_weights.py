@@ -71,7 +71,7 @@ def test_weights_follow_their_rows_to_the_split(classifier, data, monkeypatch) -
         (np.ones((80, 1)), "one weight per row"),
         (1.0, "one weight per row"),
         (["a"] * 80, "must be numbers"),
-        (np.zeros(80), "0 for every row"),
+        (np.zeros(80), "every weight is zero"),
         (np.r_[np.ones(79), -1], "row 79 is -1.0; weights must be finite and at least 0"),
         (np.r_[np.nan, np.ones(79)], "row 0 is nan"),
         (np.r_[np.ones(40), np.inf, np.ones(39)], "row 40 is inf"),
