@@ -216,9 +216,10 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstima
         return self._check_fits(self._data(*inputs))
 
     def _scored(self, inputs: tuple[Any, ...]) -> Any:
-        """Labelled data for the fitted model."""
+        """Labelled data for the fitted model, rows of which something is known."""
         check_is_fitted(self, "nets_")
-        return self._check_fits(self._labelled(inputs, "the data to score"))
+        data = self._check_fits(self._labelled(inputs, "the data to score"))
+        return self._counted(data, None, "the data to score")[0]
 
     def predict_proba(self, X: Any) -> Any:
         """What the nets give for every input: probabilities, or relaxed outputs of a descent."""

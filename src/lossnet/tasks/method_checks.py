@@ -53,6 +53,13 @@ def check_needs(method: Method, provides: frozenset[str], estimator: type) -> No
     raise SettingError(f"{what}: {', '.join(others) or 'none is known'}")
 
 
+def check_completes(method: Method, unknown: int, noun: str) -> None:
+    """Raise where entries of the truth are not known and no task-net can stand in for them."""
+    if unknown and "task" not in method.nets:
+        what = f"{unknown:,} {noun} are not known, and {method.name!r} has no task-net to fill them"
+        raise SettingError(f"{what} in; use a method with one, such as seal-nce or cross-entropy")
+
+
 def feature_net(method: Method) -> str | None:
     """The net whose features the loss-net can share: trained before it or with it."""
     ready: set[str] = set()

@@ -90,7 +90,7 @@ def test_a_label_of_which_nothing_is_known_is_named(classifier, data) -> None:
 
 
 def test_methods_without_a_task_net_say_so(classifier, partial) -> None:
-    with pytest.raises(SettingError, match="'dvn' has no task-net to fill them in"):
+    with pytest.raises(SettingError, match="not known, and 'dvn' has no task-net to fill them in"):
         classifier("dvn").fit(*partial)
 
 

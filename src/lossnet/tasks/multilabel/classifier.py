@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from lossnet.checks import check_choice, check_factory, check_int, check_share, check_widths
@@ -17,6 +18,7 @@ from lossnet.method import Method
 from lossnet.needs import CONSTRAINT
 from lossnet.nets import LabelMLP
 from lossnet.spaces import Binary, Space
+from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.multilabel import class_weights, thresholds
 from lossnet.tasks.multilabel.arrays import with_unseen
 from lossnet.tasks.multilabel.constrained import as_stored, bound_to
@@ -189,9 +191,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
 
     def _learn_classes(self, data: Any, reward: Any) -> None:
         method = self._assembled()
-        if data.n_unknown and "task" not in method.nets:
-            what = f"{data.n_unknown:,} labels are not known (NaN), and {method.name!r} has no"
-            raise SettingError(f"{what} task-net to fill them in; use a method such as seal-nce")
+        check_completes(method, data.n_unknown, self.labels_noun)
         class_weights.checked(self.class_weight, self.labels_)
         self.constraints_ = bound_to(data, self.constraints, method)
 
@@ -242,16 +242,6 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         if validation is not None:
             self._choose_threshold(validation)
 
-    def tune_refinement(self, X: Any, y: Any = None, *, most: int = 30) -> Self:
-        """Choose the number of descent steps, 0 to ``most``, and the threshold.
-
-        For methods that predict by descending on the energy, or with ``refine``. ``refine_steps_``
-        is the smallest number of steps with the best metric on this data; the threshold is tuned
-        for each number of steps.
-        """
-        thresholds.check_threshold(self.threshold)
-        return super().tune_refinement(X, y, most=most).tune_threshold(X, y)
-
     # Predicting ------------------------------------------------------------------------------
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -264,7 +254,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Subset accuracy: the share of rows with all labels that are known correct."""
-        data = self._scored((X, y))
+        check_is_fitted(self, "nets_")
+        data = self._check_fits(self._labelled((X, y), "the data to score"))
         given = check_row_weights(sample_weight, len(data))
         data, weight = self._counted(data, given, "the data to score")
         found = with_unseen(self._decided(self._decision(), data), data.n_labels)

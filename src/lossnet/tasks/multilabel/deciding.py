@@ -103,9 +103,6 @@ class LabelDecisions(StructuredEstimator):
         known = data.known
         return None if known is None else known.all(axis=1) if every else known.any(axis=1)
 
-    def _choose_decision(self, data: Any) -> None:
-        super()._choose_decision(None if data is None else self._counted(data, None, "the data")[0])
-
     # Thresholds ------------------------------------------------------------------------------
 
     def _choose_threshold(self, data: Any) -> None:
@@ -143,6 +140,16 @@ class LabelDecisions(StructuredEstimator):
         self._choose_threshold(data)
         self._choose_decision(data)
         return self
+
+    def tune_refinement(self, X: Any, y: Any = None, *, most: int = 30) -> Self:
+        """Choose the number of descent steps, 0 to ``most``, and the threshold.
+
+        For methods that predict by descending on the energy, or with ``refine``. ``refine_steps_``
+        is the smallest number of steps with the best metric on this data; the threshold is tuned
+        for each number of steps.
+        """
+        thresholds.check_threshold(self.threshold)
+        return super().tune_refinement(X, y, most=most).tune_threshold(X, y)
 
 
 def _moved(threshold: Any, temperature: float) -> Any:

@@ -27,10 +27,9 @@ def refinement_curve(
     any with a loss-net once ``refine`` is set. Every step is cut at the model's ``threshold_``,
     which is tuned for the number of steps it predicts with.
     """
-    path = model.refinement_path(X, steps=steps)
-    gold = model._scored((X, Y)).Y
-    metric = get_metric(model.metric)
-    return np.array([metric(gold, proba, model.threshold_) for proba in path])
+    data, metric = model._scored((X, Y)), get_metric(model.metric)
+    path = model.refinement_path(data, steps=steps)
+    return np.array([metric(data.Y, proba, model.threshold_) for proba in path])
 
 
 @dataclass(frozen=True)

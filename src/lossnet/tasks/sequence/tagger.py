@@ -146,7 +146,8 @@ class SequenceTagger(TaggingEstimator):
         Args:
             sentences: the sentences; or a :class:`SequenceData` with tags; or the
                 path of a file that :func:`load_sequences` can read, such as CoNLL or trees.
-            tags: their tags.
+            tags: their tags; None (or NaN) for a token whose tag is not known, which losses and
+                metrics leave out.
             columns: further columns of every token, by name, such as parts of speech.
             validation_data: ``(sentences, tags)``, ``(sentences, tags, columns)``, a
                 SequenceData or a file, for early stopping, in place of held-out sentences. Tags
