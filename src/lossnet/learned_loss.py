@@ -121,7 +121,10 @@ class LearnedLoss(nn.Module):
         self.last_energy_loss: float | None = None
 
     def forward(self, x: Any, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The task loss, a scalar: inputs, the task-net's logits ``(B, *S)``, targets, mask."""
+        """The task loss, a scalar: inputs, the task-net's logits ``(B, *S)``, targets, mask.
+
+        NaN among the targets is an entry that is not known, which no loss counts.
+        """
         if self.auto:
             self.step(x, logits, y, mask)
         with self._computing(logits), restoring_state(self._generator), fixed(self.energy):
@@ -213,11 +216,16 @@ class LearnedLoss(nn.Module):
         """The batch in the energy's precision, targets as the space has them."""
         dtype = next((p.dtype for p in self.energy.parameters()), torch.float32)
         mask = None if mask is None else mask.bool()
+        missing = y.isnan() if y.is_floating_point() and y.shape == logits.shape else None
+        known = None
+        if missing is not None and missing.any():
+            known = ~(missing.any(-1) if self.space.coupled else missing)
+            y = y.nan_to_num(0.0)
         target = as_target(self.space, logits, y, mask).to(dtype)
         check_input(x, logits)
         return Context(
             {"energy": self.energy},
-            Batch(detached(x, dtype), target, mask),
+            Batch(detached(x, dtype), target, mask, known=known),
             self.space,
             generator=self._generator,
             training=frozenset({"energy"}),
