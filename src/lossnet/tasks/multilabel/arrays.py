@@ -75,7 +75,10 @@ def known_of(Y: NDArray[Any]) -> Bools | None:
 
 def gold_of(Y: ArrayLike, name: str = "Y") -> tuple[Bools, Bools | None]:
     """Labels that are on, (n, L), off where they are not known, and where they are: or None."""
-    checked = check_labels(matrix(Y, name), name)
+    array = matrix(Y, name)
+    if _is_binary(array):
+        return array.astype(bool, copy=False), None
+    checked = check_labels(array, name)
     known = known_of(checked)
     return checked == 1 if known is not None else checked.astype(bool, copy=False), known
 

@@ -162,4 +162,5 @@ def _check(true: Sentences, predicted: Sentences) -> None:
             counts = f"{len(gold)} true tags and {len(guess)} predicted"
             raise DataError(f"{place} has {counts}; give one for each token")
     if not _known(true):
-        raise DataError("no known tags at all; give at least one sentence with some")
+        what = "known tags" if any(map(len, true)) else "tags"
+        raise DataError(f"no {what} at all; give at least one sentence")
