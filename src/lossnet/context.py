@@ -83,23 +83,25 @@ class Context:
 
     @property
     def target(self) -> Tensor:
-        """The batch's targets, or an error where there are none.
+        """The batch's targets; entries not known are the task-net's relaxed output, a constant."""
+        target = self.given_target
+        if self.batch.known is None:
+            return target
+        return self.known_or(target, self.space.relax(self._completing().detach()))
 
-        Entries that are not known are the task-net's relaxed output, a constant.
-        """
+    @property
+    def given_target(self) -> Tensor:
+        """The batch's targets, of which only known entries mean anything; an error without any."""
         if self.batch.target is None:
             raise TypeError("this step needs targets, and the batch has none")
-        if self.batch.known is None:
-            return self.batch.target
-        return self.known_or(self.batch.target, self.space.relax(self._completing().detach()))
+        return self.batch.target
 
     def drawn_target(self, logits: Tensor) -> Tensor:
         """The batch's targets, entries that are not known a draw from these logits' q."""
         if self.batch.known is None:
             return self.target
-        target, how = self.batch.target, {"mask": self.batch.mask}
-        assert target is not None
-        drawn = self.space.sample(logits.detach(), 1, self.generator, **how)
+        target = self.given_target
+        drawn = self.space.sample(logits.detach(), 1, self.generator, mask=self.batch.mask)
         return self.known_or(target, sparse.dense(drawn, target.dtype)[0])
 
     def known_or(self, y: Tensor, other: Tensor) -> Tensor:

@@ -114,12 +114,10 @@ class CrossEntropy(Term):
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
         batch, logits = context.batch, _logits(context, prediction)
-        if batch.target is None:
-            raise TypeError("cross-entropy needs targets, and the batch has none")
         counted = batch.counted
         if (weight := batch.entry_weight) is not None:
             counted = weight if counted is None else weight * counted
-        return context.space.cross_entropy(logits, batch.target, counted)
+        return context.space.cross_entropy(logits, context.given_target, counted)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def refinement_curve(
     which is tuned for the number of steps it predicts with.
     """
     data, metric = model._scored((X, Y)), get_metric(model.metric)
-    path = model.refinement_path(data, steps=steps)
+    path = model._calibrated(model._path(model._descent(steps), data))
     return np.array([metric(data.Y, proba, model.threshold_) for proba in path])
 
 
