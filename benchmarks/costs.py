@@ -23,13 +23,14 @@ import torch
 from speed import BATCH, FEATURES, LABELS, ROWS, nets_of, synthetic
 from timing import measure
 
-from lossnet.context import Context, Streams
+from lossnet.context import Context
 from lossnet.energies import LabelEnergy
 from lossnet.method import Method, Phase
 from lossnet.nets import LabelMLP
 from lossnet.recipes import build, methods_for
 from lossnet.reports import find, record
 from lossnet.spaces import Binary
+from lossnet.streams import Streams
 from lossnet.training import Arrays, predict
 from lossnet.training.step import build_optimiser, parameters_of, step
 

@@ -112,7 +112,7 @@ def fitted(name: str, row: str, seed: int) -> Any:
         return model
     guessed = _with_guesses(PROBLEMS[name].task, model, others)
     # Early stopping watches true labels alone: those that the first fit held out.
-    rest, held = model._split(model._data(labelled), None, seed)
+    rest, held, _ = model._split(model._data(labelled), None, seed)
     joined = type(rest).join({"labelled": rest, "guessed": model._data(guessed)})
     return estimator(name, row, seed).fit(joined, validation_data=held)
 

@@ -22,6 +22,7 @@ import implicit_study
 import ising
 import label_decisions
 import multilabel
+import partial_labels
 import roles
 import sequence
 import structured_decisions
@@ -188,6 +189,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "costs": costs.table,
     "refinement": refinement,
     "implicit-study": lambda: printed(implicit_study.table),
+    "partial-labels": lambda: printed(partial_labels.table),
     "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
     "decisions-exact": lambda: printed(label_decisions.table, metric="subset-accuracy"),
     "decisions-f1": lambda: printed(label_decisions.table, metric="example-f1"),

@@ -14,7 +14,6 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from lossnet import LearnedLoss
-from lossnet.context import Streams, stream_seed
 from lossnet.errors import SettingError
 from lossnet.gradients import Unrolled
 from lossnet.method import Method, Phase, Update
@@ -23,6 +22,7 @@ from lossnet.objectives import Judge
 from lossnet.proposals import RelaxedSamples
 from lossnet.recipes import build
 from lossnet.spaces import Binary
+from lossnet.streams import Streams, stream_seed
 from lossnet.terms import CrossEntropy, Weighted
 from lossnet.training import Arrays, Trainer
 from lossnet.training.own_loop import torch_optimizer

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 from small_losses import DYNAMIC, B, D, L, batch, equal, make_energy, seeded, tensors
 from torch import nn
 
@@ -119,3 +120,24 @@ def test_a_diverged_model_is_not_taken_for_a_diverged_loss_net() -> None:
     x, logits, y = batch()
     with pytest.raises(DataError, match=r"logits are NaN in row 0 .* of your model"):
         LearnedLoss(make_energy()).step(x, logits * torch.nan, y)
+
+
+def test_nan_is_an_entry_that_is_not_known() -> None:
+    x, logits, y = batch()
+    unknown = torch.rand(B, L, generator=torch.Generator().manual_seed(1)) < 0.4
+    loss = LearnedLoss(make_energy(), "cross-entropy")(x, logits, y.masked_fill(unknown, torch.nan))
+    each = F.binary_cross_entropy_with_logits(logits, y, reduction="none")
+    torch.testing.assert_close(loss, (each * ~unknown).sum() / B)
+    (gradient,) = torch.autograd.grad(loss, logits)
+    assert (gradient[unknown] == 0).all()
+    assert (gradient[~unknown] != 0).all()
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_loss_nets_learn_from_targets_with_nan(name) -> None:
+    x, logits, y = batch()
+    criterion = LearnedLoss(make_energy(), name)
+    before, partial = tensors(criterion), y.masked_fill(y.cumsum(0) % 3 == 0, torch.nan)
+    assert criterion.step(x, logits, partial) > 0
+    assert not equal(before, tensors(criterion))
+    assert criterion(x, logits, partial).isfinite()

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.contrasts import NCE, Margin, Perceptron, Ranking, Regression
 from lossnet.costs import f1, l1
 from lossnet.energies import LabelEnergy

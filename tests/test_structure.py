@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lossnet import structure
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.contrasts.meaning import DENSITY, RATIO, Meaning
 from lossnet.energies import ChainEnergy, LabelEnergy, TotalEnergy
 from lossnet.errors import DataError

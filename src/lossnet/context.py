@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -12,57 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from lossnet.batch import Batch
 from lossnet.costs import ByReward, Cost
-from lossnet.devices import generator_on, rng_state, set_rng_state
 from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, REWARD, needs_of
 from lossnet.nets.base import Derived, WithFeatures, headed, without_graph
 from lossnet.precision import Precision, as_float32, autocast
-from lossnet.spaces import Space
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Inputs, and where there are any, targets ``(B, *S)`` and a mask ``(B, *P)``.
-
-    ``reward`` judges outputs ``(K, B, *S)`` of these inputs without their truth, ``(K, B)`` in
-    [0, 1], higher is better.
-    """
-
-    x: Any
-    target: Tensor | None = None
-    mask: Tensor | None = None
-    reward: Callable[[Tensor], Tensor] | None = None
-
-
-class Streams:
-    """One random stream per net, so that running one net never changes another's dropout masks.
-
-    ``F.dropout`` draws from the global generator of the nets' device; around each pass that
-    generator's state is replaced by the net's own.
-    """
-
-    def __init__(self, seed: int, names: Iterable[str], device: torch.device | str = "cpu") -> None:
-        self.device = torch.device(device)
-        seeds = {name: stream_seed(seed, name) for name in names}
-        self.states = {n: generator_on(self.device, own).get_state() for n, own in seeds.items()}
-
-    @contextmanager
-    def use(self, name: str) -> Iterator[None]:
-        """Run with the stream of ``name`` as the device's global generator."""
-        outside = rng_state(self.device)
-        set_rng_state(self.device, self.states[name])
-        try:
-            yield
-        finally:
-            self.states[name] = rng_state(self.device)
-            set_rng_state(self.device, outside)
-
-
-def stream_seed(seed: int, name: str) -> int:
-    """A seed of its own for every pair (seed, name)."""
-    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
-    return int.from_bytes(digest[:6], "little")
+from lossnet.spaces import Space, sparse
+from lossnet.streams import Streams
 
 
 @dataclass(eq=False, repr=False)
@@ -127,10 +83,50 @@ class Context:
 
     @property
     def target(self) -> Tensor:
-        """The batch's targets, or an error where there are none."""
+        """The batch's targets; entries not known are the task-net's relaxed output, a constant."""
+        target = self.given_target
+        if self.batch.known is None:
+            return target
+        return self.known_or(target, self.space.relax(self._completing().detach()))
+
+    @property
+    def given_target(self) -> Tensor:
+        """The batch's targets, of which only known entries mean anything; an error without any."""
         if self.batch.target is None:
             raise TypeError("this step needs targets, and the batch has none")
         return self.batch.target
+
+    def drawn_target(self, logits: Tensor) -> Tensor:
+        """The batch's targets, entries that are not known a draw from these logits' q."""
+        if self.batch.known is None:
+            return self.target
+        target = self.given_target
+        drawn = self.space.sample(logits.detach(), 1, self.generator, mask=self.batch.mask)
+        return self.known_or(target, sparse.dense(drawn, target.dtype)[0])
+
+    def known_or(self, y: Tensor, other: Tensor) -> Tensor:
+        """Outputs ``(..., B, *S)`` with the entries that are not known taken from ``other``."""
+        known = self.batch.known
+        if known is None:
+            return y
+        known = known.unsqueeze(-1) if self.space.coupled else known
+        return torch.where(known, sparse.dense(y, other.dtype), other)
+
+    def _completing(self) -> Tensor:
+        """The logits that stand for entries of the truth that are not known."""
+        if "task" not in self.nets and "task" not in self.given:
+            raise SettingError(
+                "entries of the truth are not known, and there is no net 'task' to fill them in; "
+                "use a method with a task-net, such as seal-nce or cross-entropy"
+            )
+        return self.logits("task")
+
+    def mean(self, losses: Tensor) -> Tensor:
+        """The mean Σ w l / Σ w of rows' losses ``(B,)``, w being the rows' weights."""
+        weight = self.batch.row_weight
+        if weight is None:
+            return losses.mean()
+        return (weight * losses).sum() / weight.sum().clamp_min(torch.finfo(weight.dtype).tiny)
 
     def for_rows(self, rows: str) -> Context:
         """This context, or for ``"unlabelled"`` rows the one that comes with it."""
@@ -144,7 +140,7 @@ class Context:
         """Costs ``(K, B)`` of candidates: against the truth, or by the batch's reward."""
         judge: Any = cost
         if not needs_of(cost) >= REWARD:
-            return judge(y, self.target, self.batch.mask)
+            return judge(y, self.target, self.batch.counted)
         if self.batch.reward is None:
             raise TypeError("this step needs a reward, and the batch has none")
         return judge(self.batch.reward(y))

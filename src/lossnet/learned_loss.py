@@ -9,13 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lossnet.context import Batch, Context, Streams, stream_seed
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.devices import device_of, generator_on
 from lossnet.energies.energy import Energy
 from lossnet.errors import SettingError
 from lossnet.method import Method
 from lossnet.recipes import build
 from lossnet.spaces import Binary, Space, as_target
+from lossnet.streams import Streams, stream_seed
 from lossnet.training.own_loop import (
     OptimizerFactory,
     check_input,
@@ -119,12 +121,15 @@ class LearnedLoss(nn.Module):
         self.last_energy_loss: float | None = None
 
     def forward(self, x: Any, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The task loss, a scalar: inputs, the task-net's logits ``(B, *S)``, targets, mask."""
+        """The task loss, a scalar: inputs, the task-net's logits ``(B, *S)``, targets, mask.
+
+        NaN among the targets is an entry that is not known, which no loss counts.
+        """
         if self.auto:
             self.step(x, logits, y, mask)
         with self._computing(logits), restoring_state(self._generator), fixed(self.energy):
             context = self._context(x, logits, y, mask)
-            return self._task.objective(context, keep_graph=True).mean()
+            return context.mean(self._task.objective(context, keep_graph=True))
 
     def step(self, x: Any, logits: Tensor, y: Tensor, mask: Tensor | None = None) -> float | None:
         """Take the method's loss-net steps on a batch; return their mean loss.
@@ -163,9 +168,9 @@ class LearnedLoss(nn.Module):
             context = self._context(x, logits.detach(), y, mask)
             if self._learning:
                 with context.updating(["energy"]):
-                    return self._update.objective(context, keep_graph=keep_graph).mean()
+                    return context.mean(self._update.objective(context, keep_graph=keep_graph))
             with torch.no_grad(), restoring_state(self._generator), fixed(self.energy):
-                return self._update.objective(context, keep_graph=keep_graph).mean()
+                return context.mean(self._update.objective(context, keep_graph=keep_graph))
 
     def get_extra_state(self) -> dict[str, Any]:
         """What a resumed loop needs besides the weights: optimizer and random streams."""
@@ -211,11 +216,16 @@ class LearnedLoss(nn.Module):
         """The batch in the energy's precision, targets as the space has them."""
         dtype = next((p.dtype for p in self.energy.parameters()), torch.float32)
         mask = None if mask is None else mask.bool()
+        missing = y.isnan() if y.is_floating_point() and y.shape == logits.shape else None
+        known = None
+        if missing is not None and missing.any():
+            known = ~(missing.any(-1) if self.space.coupled else missing)
+            y = y.nan_to_num(0.0)
         target = as_target(self.space, logits, y, mask).to(dtype)
         check_input(x, logits)
         return Context(
             {"energy": self.energy},
-            Batch(detached(x, dtype), target, mask),
+            Batch(detached(x, dtype), target, mask, known=known),
             self.space,
             generator=self._generator,
             training=frozenset({"energy"}),

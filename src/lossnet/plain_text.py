@@ -20,13 +20,16 @@ def aligned(lines: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str
 
 
 def metrics_table(columns: Mapping[str, Mapping[str, float]]) -> str:
-    """Metrics down, one column of values for each set of metrics, in percent."""
+    """Metrics down, one column of values for each set of metrics: percent, and counts."""
     names = list(dict.fromkeys(name for values in columns.values() for name in values))
     lines = [["metric", *columns]]
     for name in names:
-        cells = [f"{100 * v[name]:.2f}" if name in v else "" for v in columns.values()]
-        lines.append([name, *cells])
+        lines.append([name, *(_cell(v[name]) if name in v else "" for v in columns.values())])
     return aligned(lines, right=range(1, len(columns) + 1))
+
+
+def _cell(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{100 * value:.2f}"
 
 
 def counted(number: int, what: str, several: str | None = None) -> str:

@@ -93,7 +93,7 @@ class Violation(Checked, RunsEnergy, Term):
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
         value = context.energy(prediction.y, self.energy)[0]
         if self.cost is not None and self.cost_augmented:
-            cost = self.cost(prediction.y, context.target, context.batch.mask)[0]
+            cost = context.cost(self.cost, prediction.y)[0]
             value = value - self.margin * cost
             context.report("cost-augmented loss", -value)
         if self.truncate:
@@ -104,14 +104,20 @@ class Violation(Checked, RunsEnergy, Term):
 
 @dataclass(frozen=True)
 class CrossEntropy(Term):
-    """Σ_i cross-entropy of position i (paper 000, second part of Eq. 1)."""
+    """Σ_i w_i cross-entropy of position i (paper 000, second part of Eq. 1), over known positions.
+
+    w are the batch's entry weights, 1 without any.
+    """
 
     needs = TARGET
     convex = True
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
-        logits = _logits(context, prediction)
-        return context.space.cross_entropy(logits, context.target, context.batch.mask)
+        batch, logits = context.batch, _logits(context, prediction)
+        counted = batch.counted
+        if (weight := batch.entry_weight) is not None:
+            counted = weight if counted is None else weight * counted
+        return context.space.cross_entropy(logits, context.given_target, counted)
 
 
 @dataclass(frozen=True)

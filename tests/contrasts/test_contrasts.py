@@ -10,7 +10,8 @@ import torch
 from scipy.optimize import minimize
 
 from lossnet import costs
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.contrasts import NCE, Compared, Margin, Perceptron, Ranking, Regression
 from lossnet.energies import LabelEnergy
 from lossnet.objectives import Compare

@@ -14,7 +14,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from lossnet.context import Batch, Context, Streams
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.energies import LabelEnergy
 from lossnet.gradients import ConjugateGradient, Direct, Implicit, Neumann
 from lossnet.nets import LabelMLP
@@ -22,6 +23,7 @@ from lossnet.proposals import Candidates
 from lossnet.proposals.proposal import LOG_Q, PATH, FromNet
 from lossnet.recipes import build
 from lossnet.spaces import Binary
+from lossnet.streams import Streams
 from lossnet.terms import Term, Weighted
 
 B, D, L = 6, 3, 3

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.costs import l1
 from lossnet.energies import LabelEnergy
 from lossnet.errors import SettingError

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.contrasts import Margin, Perceptron
 from lossnet.costs import f1, l1
 from lossnet.energies import LabelEnergy

@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 from torch import nn
 
 from lossnet import costs
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.contrasts import Compared, Margin, Regression
 from lossnet.energies import Energy, LabelEnergy
 from lossnet.errors import SettingError

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.costs import f1
 from lossnet.energies import Energy
 from lossnet.nets import LabelMLP

@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.contrasts import Regression
 from lossnet.costs import f1
 from lossnet.energies import Energy, LabelEnergy

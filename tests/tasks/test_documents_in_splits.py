@@ -24,7 +24,7 @@ def test_documents_stay_together(seed) -> None:
     cut = Parts(data).with_validation(seed=seed)
     assert not set(cut.train.documents) & set(cut.validation.documents)
     model = SequenceTagger(validation_fraction=0.2)
-    train, held = model._split(data, None, seed)
+    train, held, _ = model._split(data, None, seed)
     assert not set(train.documents) & set(held.documents)
 
 
@@ -54,7 +54,7 @@ def test_a_rare_tag_is_trained_not_only_validated(seed) -> None:
         assert set(splits.validation.tag_names) <= set(splits.train.tag_names)
         assert not set(splits.train.documents) & set(splits.validation.documents)
         assert sum(len(part) for _, part in splits.items()) == 20
-        train, held = SequenceTagger(validation_fraction=0.3)._split(marked, None, seed)
+        train, held, _ = SequenceTagger(validation_fraction=0.3)._split(marked, None, seed)
         assert set(held.tag_names) <= set(train.tag_names)
 
 

@@ -21,11 +21,13 @@ from lossnet import Method, MultiLabelClassifier, Optimiser, build
 from lossnet.errors import SettingError
 from lossnet.tasks.multilabel import EXPECTED_FAILED_CHECKS
 
+#: Checks that a row of weight 2 is a row given twice.
+WEIGHTED = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 FAST = {"task_optimiser": {"lr": 0.03}}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_check_estimator_fails_only_where_a_tuned_threshold_must() -> None:
+def test_check_estimator_fails_only_where_it_must() -> None:
     model = MultiLabelClassifier(
         "cross-entropy", hidden=(16,), max_epochs=20, patience=5, batch_size=16
     )
@@ -38,17 +40,26 @@ def test_check_estimator_fails_only_where_a_tuned_threshold_must() -> None:
     assert set(EXPECTED_FAILED_CHECKS) == {
         "check_classifier_multioutput",
         "check_classifiers_train",
+        "check_class_weight_classifiers",
+        *WEIGHTED,
     }
     assert len(results) > 50
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_check_estimator_passes_whole_at_a_fixed_threshold() -> None:
+def test_check_estimator_passes_at_a_fixed_threshold_but_for_repeated_rows() -> None:
     model = MultiLabelClassifier(
-        hidden=(16,), global_hidden=8, max_epochs=12, patience=4, batch_size=16, threshold=0.5
+        hidden=(16,),
+        global_hidden=8,
+        max_epochs=12,
+        batch_size=16,
+        threshold=0.5,
+        validation_fraction=0.0,
     )
-    results = check_estimator(model, on_skip=None)
-    assert {r["status"] for r in results} <= {"passed", "skipped"}
+    allowed = {name: EXPECTED_FAILED_CHECKS[name] for name in WEIGHTED}
+    results = check_estimator(model, expected_failed_checks=allowed, on_skip=None)
+    failed = {r["check_name"] for r in results if r["status"] not in ("passed", "skipped")}
+    assert failed == set(WEIGHTED)
 
 
 @pytest.mark.parametrize("method", ["seal-nce", "dvn", build("cross-entropy")])

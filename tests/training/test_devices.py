@@ -13,11 +13,13 @@ import torch
 from small_runs import FEATURES, LABELS, data, make_nets, make_trainer, rows, same
 
 from lossnet import ImageSegmenter, LearnedLoss, MultiLabelClassifier, SequenceTagger
-from lossnet.context import Batch, Context, Streams
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.devices import generator_on
 from lossnet.proposals import Exact, Samples
 from lossnet.recipes import build, defaults, methods_for
 from lossnet.spaces import Binary
+from lossnet.streams import Streams
 from lossnet.training import Arrays, Checkpoint, resume, save_checkpoint
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

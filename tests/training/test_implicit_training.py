@@ -8,7 +8,8 @@ from small_runs import data, make_nets, make_trainer, same, weights
 from torch import nn
 from torch.func import functional_call
 
-from lossnet.context import Batch, Context, Streams
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.contrasts import NCE, Margin, Ranking, Regression
 from lossnet.costs import f1
 from lossnet.energies import LabelEnergy
@@ -21,6 +22,7 @@ from lossnet.objectives import Compare, Judge
 from lossnet.proposals import NetOutput, RelaxedSamples
 from lossnet.recipes import build
 from lossnet.spaces import Binary
+from lossnet.streams import Streams
 from lossnet.terms import CrossEntropy, EnergyTerm, Weighted
 from lossnet.training import Checkpoint, resume
 

@@ -7,7 +7,8 @@ import torch
 from small_runs import data, make_net, make_nets, make_trainer, same, weights
 from torch import nn
 
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.contrasts import Margin
 from lossnet.errors import SettingError
 from lossnet.method import Method, Optimiser, Phase, Update

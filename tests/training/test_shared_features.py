@@ -4,13 +4,15 @@ import pytest
 import torch
 from small_runs import FEATURES, LABELS, data, make_trainer, same, weights
 
-from lossnet.context import Batch, Context, Streams
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.energies import LabelEnergy
 from lossnet.errors import SettingError
 from lossnet.method import Method
 from lossnet.nets import FeatureMLP, Headed, LabelMLP, SharedFeatures
 from lossnet.recipes import build
 from lossnet.spaces import Binary
+from lossnet.streams import Streams
 from lossnet.tasks.networks import build_nets
 
 METHODS = [

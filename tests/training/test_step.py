@@ -6,7 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.method import Optimiser, Update
 from lossnet.nets import FCN, UNet
 from lossnet.objectives import Judge

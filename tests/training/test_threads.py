@@ -11,7 +11,7 @@ import torch
 from small_runs import data, exact_match, make_nets, make_trainer
 from torch import nn
 
-from lossnet.context import Batch
+from lossnet.batch import Batch
 from lossnet.nets import Tokens, UNet
 from lossnet.nets.words import WordTable
 from lossnet.recipes import build
@@ -112,7 +112,7 @@ def test_what_was_set_before_the_import_is_respected() -> None:
     program = """
 import torch
 torch.set_num_threads(37)
-from lossnet.context import Batch
+from lossnet.batch import Batch
 from lossnet.training.threads import suitable_threads
 with suitable_threads([torch.nn.Linear(2, 2)], Batch(torch.zeros(2, 2))):
     print(torch.get_num_threads())

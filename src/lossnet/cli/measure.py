@@ -32,8 +32,9 @@ def identity(settings: Settings, model: Any, parts: Parts[Any]) -> dict[str, Any
     free = ("device", "random_state", "verbose")
     params = {**model._effective_params(), "method_params": model.resolved_method_params()}
     own = {key: value for key, value in params.items() if key not in free}
-    if own.get("preset") is None:
-        own.pop("preset", None)  # so that runs from before there were presets are found
+    for added in ("preset", "class_weight"):
+        if own.get(added) is None:
+            own.pop(added, None)  # so that runs from before there were such settings are found
     part = "validation" if parts.test is None else "test"
     checksums = " ".join(f"{name}:{data.checksum()}" for name, data in parts.items())
     return {

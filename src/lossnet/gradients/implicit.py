@@ -107,7 +107,7 @@ class Implicit(Checked, GradientRule):
             if moves:
                 context.replay(self.net)  # the parameters have moved, the masks must not
             with context.updating([self.net], attached=trains):
-                return trained_on(context).mean()
+                return context.mean(trained_on(context))
 
         def outputs() -> tuple[list[Tensor], Tensor, Tensor]:
             passes = [context]
@@ -116,10 +116,10 @@ class Implicit(Checked, GradientRule):
             convex = trained_on.convex_part
             assert convex is not None  # checked when built
             z = [one.logits(self.net) for one in passes]
-            return z, convex(context).mean(), auxiliary()
+            return z, context.mean(convex(context)), auxiliary()
 
         with context.updating(trains):
-            primary = objective(context, keep_graph=True).mean()
+            primary = context.mean(objective(context, keep_graph=True))
         with context.without_reports():
             if moves and context.reads:
                 auxiliary()  # the features that energies read are constants: those before θ moves

@@ -25,7 +25,7 @@ class Direct(GradientRule):
         self, objective: Objective, context: Context, trains: Sequence[str], parameters: Tensors
     ) -> Gradient:
         with context.updating(trains):
-            loss = objective(context, keep_graph=self.keeps_graph).mean()
+            loss = context.mean(objective(context, keep_graph=self.keeps_graph))
         return Gradient(loss.detach(), torch.autograd.grad(loss, parameters, allow_unused=True))
 
 

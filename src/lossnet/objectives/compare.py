@@ -94,19 +94,30 @@ class Compare(Checked, Objective):
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
         drawn = self.drawn(context, keep_graph)
-        y = self.compared(drawn)
+        y = self.compared(context, drawn)
         if "target" not in self.contrast.requires:
             return self.loss(context, drawn, self.energies(context, y))
-        e = self.energies(context, sparse.prepend(context.target, y))
+        e = self.energies(context, sparse.prepend(self.truth(context, drawn), y))
         return self.loss(context, drawn, e[1:], e[0])
 
     def drawn(self, context: Context, keep_graph: bool) -> Candidates:
         """The candidates, with a path to their net where the gradient needs one."""
         return self.proposal(context, keep_graph=keep_graph and self.path != "none")
 
-    def compared(self, drawn: Candidates) -> Tensor:
-        """The candidates whose energies are compared, ``(K, B, *S)``."""
-        return drawn.y if self.path == "all" else drawn.y.detach()
+    def compared(self, context: Context, drawn: Candidates) -> Tensor:
+        """The candidates whose energies are compared, ``(K, B, *S)``.
+
+        Where the truth is not known they agree with what stands for it, so that nothing is learnt
+        there; a draw of the candidates' own distribution teaches nothing by itself.
+        """
+        y = drawn.y if self.path == "all" else drawn.y.detach()
+        if context.batch.known is None or drawn.truth is not None:
+            return y
+        return context.known_or(y, context.target)
+
+    def truth(self, context: Context, drawn: Candidates) -> Tensor:
+        """The truth that the candidates are compared with, ``(B, *S)``."""
+        return context.target if drawn.truth is None else drawn.truth
 
     def energies(self, context: Context, y: Tensor) -> Tensor:
         """Energies ``(K, B)`` of candidates; with ``local``, ``(K, B, *P)``."""
@@ -134,4 +145,4 @@ class Compare(Checked, Objective):
         truth = None if e_target is None else e_target.flatten()
         costs = None if cost is None else cost.flatten(1)
         per_position = self.contrast(Compared(e.flatten(1), truth, costs))
-        return mean_positions(per_position.view(e.shape[1:]), context.batch.mask, lead=1)
+        return mean_positions(per_position.view(e.shape[1:]), context.batch.counted, lead=1)

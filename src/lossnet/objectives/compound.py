@@ -129,6 +129,7 @@ class Compound(Objective):
         together = (
             len(alike) == len(objectives) > 1
             and not self._unlabelled
+            and context.batch.known is None  # otherwise each may draw its own truth
             and len({(one.energy, one.local) for one in alike}) == 1
             and all("target" in one.contrast.requires for one in alike)
         )
@@ -142,7 +143,7 @@ def _compare_together(parts: list[Compare], context: Context, keep_graph: bool) 
     """The losses of several comparisons with the truth, all energies found in one pass."""
     drawn = [part.drawn(context, keep_graph) for part in parts]
     dtype = context.target.dtype
-    dense = [sparse.dense(p.compared(d), dtype) for p, d in zip(parts, drawn, strict=True)]
+    dense = [sparse.dense(p.compared(context, d), dtype) for p, d in zip(parts, drawn, strict=True)]
     e = parts[0].energies(context, torch.cat([context.target.unsqueeze(0), *dense]))
     losses, at = [], 1
     for part, candidates, y in zip(parts, drawn, dense, strict=True):

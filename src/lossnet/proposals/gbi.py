@@ -171,7 +171,7 @@ class GBI(Checked, Proposal):
             e = self._descended(context, e, y)
         if self.cost is None:
             return e
-        cost = self.cost(y, context.target, context.batch.mask)
+        cost = context.cost(self.cost, y)
         if self.contrast is None:
             return e - cost
         # A contrast sums over its candidates; here every candidate is judged by itself.

@@ -24,12 +24,15 @@ class Candidates:
         log_q: log-probability of each candidate, ``(K, B)``, where tractable.
         log_q_target: log-probability of the truth under the same proposal, ``(B,)``.
         logits: unbounded form of ``y``, ``(K, B, *S)``, where there is one.
+        truth: the truth to compare them with, ``(B, *S)``, where the proposal draws the entries
+            of it that are not known, as it draws the candidates; None: the context's target.
     """
 
     y: Tensor
     log_q: Tensor | None = None
     log_q_target: Tensor | None = None
     logits: Tensor | None = None
+    truth: Tensor | None = None
 
 
 class Proposal(Declares, Protocol):

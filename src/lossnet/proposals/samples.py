@@ -43,7 +43,7 @@ class Samples(FromNet):
             y = space.decode(space.relax(logits + noise))
         else:
             y = space.sample(logits, self.k, context.generator, mask=context.batch.mask)
-        return Candidates(y, *_log_q(context, logits, y))
+        return _compared(context, logits, y)
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ class RelaxedSamples(FromNet):
             rounded = space.decode(y).to(y.dtype)
             y = rounded + (y - y.detach()) if keep_graph else rounded
         if self.path_through_log_q:
-            return Candidates(y, *_log_q(context, logits, y))
-        return Candidates(y, *_log_q(context, logits.detach(), y.detach()))
+            return _compared(context, logits, y)
+        return _compared(context, logits.detach(), y)
 
 
 @dataclass(frozen=True)
@@ -117,15 +117,19 @@ class CorrelatedSamples(FromNet):
         z = image_noise(context, logits, self.k, self.radius, *what)
         # log Φ keeps its accuracy where Φ rounds to 0.
         below = torch.special.log_ndtr(z)
+        truth = None if context.batch.known is None else context.drawn_target(logits)
         if context.space.coupled:
-            return Candidates(context.space.decode(logits - torch.log(-below)))
-        return Candidates(logits + below - torch.special.log_ndtr(-z) > 0)
+            return Candidates(context.space.decode(logits - torch.log(-below)), truth=truth)
+        return Candidates(logits + below - torch.special.log_ndtr(-z) > 0, truth=truth)
 
 
-def _log_q(context: Context, logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor | None]:
-    """log q of candidates ``(K, B)`` and, where there is a truth, of that ``(B,)``."""
-    mask, target = context.batch.mask, context.batch.target
-    log_q = context.space.log_prob(logits, y, mask)
-    if target is None:
-        return log_q, None
-    return log_q, context.space.log_prob(logits, target.unsqueeze(0), mask)[0]
+def _compared(context: Context, logits: Tensor, y: Tensor) -> Candidates:
+    """Candidates with log q ``(K, B)`` and, where there is a truth, that of the truth ``(B,)``."""
+    space, mask = context.space, context.batch.mask
+    log_q = space.log_prob(logits, y if logits.requires_grad else y.detach(), mask)
+    if context.batch.target is None:
+        return Candidates(y, log_q)
+    truth = context.drawn_target(logits)
+    log_q_target = space.log_prob(logits, truth.unsqueeze(0), mask)[0]
+    drawn = None if context.batch.known is None else truth
+    return Candidates(y, log_q, log_q_target, truth=drawn)

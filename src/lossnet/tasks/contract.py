@@ -109,6 +109,20 @@ class TaskEstimator(Fitted):
         """The data, or an error that calls it ``what`` where the model cannot take it."""
         return data
 
+    def _known_rows(self, data: Any, *, every: bool = False) -> np.ndarray | None:
+        """Which rows have something, or with ``every`` everything, of their truth known, ``(n,)``.
+
+        None where all of it is known in all rows.
+        """
+        return None
+
+    def _entry_weights(self, data: Any) -> np.ndarray | None:
+        """``(2, L)``: what entries of the truth that are off, and on, count in the cross-entropy.
+
+        None: all alike.
+        """
+        return None
+
     def _cut(self, data: Any, fraction: float, seed: int) -> Iterable[Any]:
         """Rows to train on, and rows to hold out for validation."""
         return cut_rows(len(data), [fraction], seed, data.groups)

@@ -15,18 +15,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lossnet.checks import check_int, describe
-from lossnet.context import stream_seed
 from lossnet.errors import DataError, SettingError
 from lossnet.proposals import GBI, Proposal
 from lossnet.recipes.parts import following_unlabelled
+from lossnet.streams import stream_seed
 from lossnet.tasks.calibration import Calibrates
 from lossnet.tasks.deciding import DecidingEstimator
 from lossnet.tasks.method_checks import check_given
+from lossnet.tasks.resuming import Resumes
 from lossnet.tasks.structure import MeasuresStructure
-from lossnet.training import Checkpoint, Trainer, reporters, resume, save_checkpoint
+from lossnet.tasks.weights import check_row_weights
+from lossnet.training import Trainer
+from lossnet.training.weights import WeightedRows
 
 
-class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
+class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstimator):
     """One ``fit``, prediction, refinement and storage for every task.
 
     A subclass with a ``fit`` of its own calls :meth:`_fit`.
@@ -41,6 +44,7 @@ class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
         *,
         validation_data: Any = None,
         unlabelled: Any = None,
+        sample_weight: Any = None,
         checkpoint: str | Path | None = None,
         resume_from_checkpoint: bool = False,
     ) -> Self:
@@ -52,11 +56,15 @@ class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
             validation_data: a pair ``(X, y)``, or data, for early stopping in place of a split.
             unlabelled: further inputs without their truth: the task-net follows the loss-net on
                 them too, ``unlabelled_weight`` times; some methods have their own use for them.
+            sample_weight: how much each row counts in the losses, ``(n,)``, at least 0; a batch's
+                loss is Σ w l / Σ w. Rows of weight 0 are left out. None: all alike. Validation
+                counts all its rows alike.
             checkpoint: a file that is written during training, to resume from.
             resume_from_checkpoint: continue from ``checkpoint``, which must exist.
         """
         given = {"validation_data": validation_data, "unlabelled": unlabelled}
-        return self._fit((X, y), **given, checkpoint=checkpoint, resuming=resume_from_checkpoint)
+        given |= {"sample_weight": sample_weight, "checkpoint": checkpoint}
+        return self._fit((X, y), **given, resuming=resume_from_checkpoint)
 
     def _fit(
         self,
@@ -67,6 +75,7 @@ class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
         checkpoint: str | Path | None,
         resuming: bool,
         reward: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Train on inputs that :meth:`_data` takes; on failure the estimator stays as it was."""
         with self._all_or_nothing():
@@ -77,16 +86,22 @@ class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
                 method = following_unlabelled(method, self.unlabelled_weight)
             check_given(method, unlabelled=unlabelled is not None, reward=reward is not None)
             data = self._labelled(inputs, "the training data")
+            weight = check_row_weights(sample_weight, len(data))
             seed = self._seed()
             self._learn_classes(data, reward)
-            data, validation = self._split(data, validation_data, seed)
+            data, weight = self._counted(data, weight)
+            data, validation, rows = self._split(data, validation_data, seed)
+            weight = weight if weight is None or rows is None else weight[rows]
             spare = None if unlabelled is None else self._data(unlabelled).without_labels()
             spare = None if spare is None else self._check_fits(spare)
             self.method_ = method
             self._learn(data, validation, spare, seed)
             self._check_decode(method)  # the classes may rule out what the settings allowed
             self.nets_ = self._build_nets(method.nets, seed)
-            train = self._source(data, training=True)
+            train, weights = self._source(data, training=True), None
+            entries = self._entry_weights(data)
+            if weight is not None or entries is not None:
+                train = weights = WeightedRows(train, weight, entries)
             held = None if validation is None else self._source(validation)
             extra = None if spare is None else self._source(spare, training=True, reward=reward)
             self._try_nets(train)
@@ -107,7 +122,7 @@ class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
                 precision=self.precision,
                 seed=seed,
             )
-            self._add_callbacks(trainer, checkpoint, resuming, (data, validation, spare))
+            self._add_callbacks(trainer, checkpoint, resuming, (data, validation, spare, weights))
             self.refine_steps_ = self.refined_as_ = self.temperature_ = None
             self.history_ = trainer.run()
             for net in self.nets_.values():
@@ -122,15 +137,32 @@ class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
             raise DataError(f"{what} has no {self.labels_noun}, which training and evaluation need")
         return data
 
-    def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any]:
-        """Training and validation data; the latter None where too few rows are asked for."""
+    def _counted(
+        self, data: Any, weight: np.ndarray | None = None, what: str = "the training data"
+    ) -> tuple[Any, np.ndarray | None]:
+        """The rows that count, with their weights: above 0, and something of the truth is known."""
+        counts = self._known_rows(data)
+        if weight is not None:
+            counts = weight > 0 if counts is None else counts & (weight > 0)
+        if counts is None or counts.all():
+            return data, weight
+        if not counts.any():
+            weighted = "" if weight is None else " and a weight above 0"
+            raise DataError(f"{what} has no row with known {self.labels_noun}{weighted}; give one")
+        return data.subset(counts.nonzero()[0]), None if weight is None else weight[counts]
+
+    def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any, Any]:
+        """Training and validation data, and the numbers of the training rows, None for all.
+
+        Validation data is None where too few rows are asked for.
+        """
         if given is not None:
-            return data, self._validation(given)
+            return data, self._counted(self._validation(given), None, "validation_data")[0], None
         wanted = round(self.validation_fraction * len(data))
         if wanted < 1 or len(data) - wanted < 1:
-            return data, None
+            return data, None, None
         rest, held = self._cut(data, wanted / len(data), stream_seed(seed, "validation"))
-        return data.subset(rest), data.subset(held) if len(held) else None
+        return data.subset(rest), data.subset(held) if len(held) else None, rest
 
     def _validation(self, given: Any) -> Any:
         """``validation_data`` as the task's data: inputs and truth, or such data."""
@@ -171,34 +203,6 @@ class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
         for name in [name for name in self.__dict__ if name.endswith("_")]:
             del self.__dict__[name]
 
-    def _check_resume(self, checkpoint: Any, wanted: bool) -> None:
-        if wanted and checkpoint is None:
-            raise SettingError("resume_from_checkpoint needs the file: pass checkpoint= as well")
-        if wanted and not isinstance(self.random_state, Integral):
-            rule = "random_state must be the integer that training was started with to resume"
-            raise SettingError(f"{rule}, got {self.random_state!r}")
-
-    def _add_callbacks(
-        self, trainer: Trainer, checkpoint: Any, resuming: bool, given: tuple[Any, ...]
-    ) -> None:
-        """Convergence, progress, checkpoints; to resume, put the trainer where it stopped.
-
-        A checkpoint belongs to the data ``given``, of which some may be None.
-        """
-        trainer.callbacks += reporters(self._metric_name(), verbose=bool(self.verbose))
-        if checkpoint is None:
-            return
-        free = {"device", "random_state", "refine", "verbose", "decode", "decode_samples"}
-        params = {k: describe(v) for k, v in self.resolved_params().items() if k not in free}
-        digest = " ".join(data.checksum() for data in given if data is not None)
-        settings = params | {"seed": trainer.seed, "data": digest}
-        if resuming:
-            resume(checkpoint, trainer, settings)
-        else:
-            # Now rather than after an epoch: a file that cannot be written is found first.
-            save_checkpoint(checkpoint, trainer, settings)
-        trainer.callbacks.append(Checkpoint(checkpoint, settings))
-
     # Predicting ------------------------------------------------------------------------------
 
     def _descent(self, steps: int) -> GBI:
@@ -216,9 +220,10 @@ class StructuredEstimator(MeasuresStructure, Calibrates, DecidingEstimator):
         return self._check_fits(self._data(*inputs))
 
     def _scored(self, inputs: tuple[Any, ...]) -> Any:
-        """Labelled data for the fitted model."""
+        """Labelled data for the fitted model, rows of which something is known."""
         check_is_fitted(self, "nets_")
-        return self._check_fits(self._labelled(inputs, "the data to score"))
+        data = self._check_fits(self._labelled(inputs, "the data to score"))
+        return self._counted(data, None, "the data to score")[0]
 
     def predict_proba(self, X: Any) -> Any:
         """What the nets give for every input: probabilities, or relaxed outputs of a descent."""

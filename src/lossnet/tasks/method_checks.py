@@ -60,6 +60,13 @@ def check_given_nets(method: Method, own: Callable[[str], Any]) -> None:
         raise SettingError(f"{what}; pass a function that makes it (task_net), or another method")
 
 
+def check_completes(method: Method, unknown: int, noun: str) -> None:
+    """Raise where entries of the truth are not known and no task-net can stand in for them."""
+    if unknown and "task" not in method.nets:
+        what = f"{unknown:,} {noun} are not known, and {method.name!r} has no task-net to fill them"
+        raise SettingError(f"{what} in; use a method with one, such as seal-nce or cross-entropy")
+
+
 def feature_net(method: Method) -> str | None:
     """The net whose features the loss-net can share: trained before it or with it."""
     ready: set[str] = set()

@@ -12,11 +12,12 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from lossnet.context import Batch, stream_seed
+from lossnet.batch import Batch
 from lossnet.errors import SettingError
 from lossnet.nets import Derivation, SharedFeatures, WithFeatures
 from lossnet.nets.base import headed
 from lossnet.spaces import Space
+from lossnet.streams import stream_seed
 
 NetFactory = Callable[[int, int], nn.Module]
 

@@ -12,7 +12,7 @@ from tqdm.auto import tqdm
 from lossnet.checks import check_int
 from lossnet.context import Context
 from lossnet.devices import generator_on
-from lossnet.errors import SettingError
+from lossnet.errors import DataError, SettingError
 from lossnet.method import Method
 from lossnet.structure import StructureGain, row_gains, summarise
 from lossnet.training.predict import over_batches
@@ -38,7 +38,7 @@ class MeasuresStructure:
 
         For methods whose energies give probabilities of complete outputs, such as ``seal-nce`` and
         ``seal-ranking``. ``print`` it for the result in words. Of an image in crops it is the mean
-        over the crops.
+        over the crops. Rows whose truth is not completely known are left out.
 
         Args:
             X: inputs and, after them, their truth, as in :meth:`score`; or data that holds both.
@@ -54,6 +54,10 @@ class MeasuresStructure:
         if max_rows is not None:
             check_int("max_rows", max_rows, least=2)
         check_joint(self.method_, self.nets_)
+        given, data = len(data), _complete(self, data)
+        if len(data) < min(2, given):
+            rule = f"a joint is measured on complete {self.labels_noun}; give rows that have them"
+            raise DataError(f"{len(data)} rows have all {self.labels_noun} known, and {rule}")
         most = _affordable(self, data, int(samples)) if max_rows is None else max_rows
         if len(data) > most:
             chosen = np.random.default_rng(0).choice(len(data), most, replace=False)
@@ -81,14 +85,20 @@ def check_joint(method: Method, nets: Any) -> None:
 
 def gain_or_none(model: Any, data: Any) -> StructureGain | None:
     """The structure gain on data, None where a fitted estimator or the data has none."""
-    if not isinstance(model, MeasuresStructure) or len(data) < 2:
+    if not isinstance(model, MeasuresStructure):
         return None
     fitted: Any = model
     try:
         check_joint(fitted.method_, fitted.nets_)
     except SettingError:
         return None
-    return fitted.structure_gain(data, progress=True)
+    return fitted.structure_gain(data, progress=True) if len(_complete(model, data)) > 1 else None
+
+
+def _complete(model: Any, data: Any) -> Any:
+    """The rows whose truth is completely known."""
+    rows = model._known_rows(data, every=True)
+    return data if rows is None else data.subset(rows.nonzero()[0])
 
 
 def _affordable(model: Any, data: Any, samples: int) -> int:

@@ -14,7 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.contrasts.contrast import Compared, Contrast
 from lossnet.energies.energy import Energy
 from lossnet.proposals.proposal import Candidates, Proposal

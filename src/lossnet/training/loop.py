@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from lossnet.context import Context, Streams, stream_seed
+from lossnet.context import Context
 from lossnet.devices import device_of, generator_on
 from lossnet.errors import SettingError, TrainingError
 from lossnet.method import Method, Phase
@@ -19,6 +19,7 @@ from lossnet.parameters import Count, check_value
 from lossnet.precision import Precision, check_precision
 from lossnet.proposals.proposal import Proposal
 from lossnet.spaces import Space
+from lossnet.streams import Streams, stream_seed
 from lossnet.training.callback import Callback, losses_of
 from lossnet.training.checks import check_gradients, check_rows
 from lossnet.training.pieces import cut
@@ -27,6 +28,7 @@ from lossnet.training.schedule import Schedule
 from lossnet.training.source import Source, paired
 from lossnet.training.step import build_optimiser, parameters_of, step
 from lossnet.training.threads import flush_denormals, suitable_threads
+from lossnet.training.weights import WeightedRows
 
 
 @dataclass(eq=False, repr=False)
@@ -226,7 +228,9 @@ class Trainer:
         self, rows: Tensor, unlabelled: Tensor | None, reports: dict[str, Any]
     ) -> Iterator[tuple[float, Context]]:
         """The pieces of a batch with their shares; what is reported on them goes to ``reports``."""
-        for piece in cut(rows, unlabelled, self.accumulate):
+        source = self._source
+        weight = source.weight_of(rows) if isinstance(source, WeightedRows) else None
+        for piece in cut(rows, unlabelled, self.accumulate, weight):
             context = self._context(piece.rows, piece.unlabelled, piece.unlabelled_weight)
             yield piece.share, context
             for name, (total, count) in context.reports.items():

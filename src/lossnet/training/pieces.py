@@ -19,7 +19,7 @@ class Piece:
 
     Attributes:
         rows, unlabelled: numbers of the rows.
-        share: the share of the batch's rows.
+        share: the share of the batch's rows, by weight.
         unlabelled_weight: what a mean over the unlabelled rows counts: their own share of the
             unlabelled rows, relative to ``share``.
     """
@@ -30,12 +30,20 @@ class Piece:
     unlabelled_weight: float = 1.0
 
 
-def cut(rows: Tensor, unlabelled: Tensor | None, count: int) -> Iterator[Piece]:
-    """A batch in ``count`` pieces, or as many as it has rows, of about equal size."""
+def cut(
+    rows: Tensor, unlabelled: Tensor | None, count: int, row_weight: Tensor | None = None
+) -> Iterator[Piece]:
+    """A batch in ``count`` pieces, or as many as it has rows, of about equal size.
+
+    ``row_weight`` is that of each row, above 0; None: all alike.
+    """
     count = min(count, len(rows))
     others = None if unlabelled is None else unlabelled.tensor_split(count)
+    weights = None if row_weight is None else row_weight.tensor_split(count)
     for number, own in enumerate(rows.tensor_split(count)):
         share = len(own) / len(rows)
+        if weights is not None and row_weight is not None:
+            share = float(weights[number].sum() / row_weight.sum())
         if others is None or unlabelled is None:
             yield Piece(own, None, share)
             continue

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lossnet.context import Batch
+from lossnet.batch import Batch
 
 #: Sparse inputs whose dense form is smaller than this are held dense, to save slicing them.
 _DENSE_BYTES = 1 << 29
@@ -38,7 +38,7 @@ class Arrays:
 
     Args:
         X: ``(n, d)`` numpy array or scipy CSR matrix.
-        Y: ``(n, *S)`` numpy array of targets, or None.
+        Y: ``(n, *S)`` numpy array of targets, NaN where they are not known, or None.
         device: where batches go.
         share: let a slice of rows be a view of ``X``, not a copy; for nets that never write to
             their input.
@@ -63,7 +63,9 @@ class Arrays:
             self._x = X.tocsr().astype(np.float32)
         else:
             self._x = self._tensor(X.toarray() if hasattr(X, "toarray") else X)
-        self._y = None if Y is None else self._placed(Y)
+        self._y, self._known = None if Y is None else self._placed(Y), None
+        if self._y is not None and (unknown := self._y.isnan()).any():
+            self._y, self._known = self._y.nan_to_num(0.0), ~unknown
 
     def __len__(self) -> int:
         return int(self._x.shape[0])
@@ -79,7 +81,8 @@ class Arrays:
             chosen = rows if isinstance(rows, slice) else rows.cpu().numpy()
             x = self._tensor(self._x[chosen].toarray())
         y = None if self._y is None else _take(self._y, rows).to(self._dtype)
-        return Batch(x.to(self._dtype), y)
+        known = None if self._known is None else _take(self._known, rows)
+        return Batch(x.to(self._dtype), y, known=known)
 
     def double(self) -> Self:
         """The same rows in batches of double precision."""

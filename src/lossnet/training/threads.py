@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from lossnet.context import Batch
+from lossnet.batch import Batch
 from lossnet.nets.words import WordTable
 
 #: Multiplications by weights in one pass below which one thread is best.

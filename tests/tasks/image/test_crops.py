@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lossnet.context import Batch
+from lossnet.batch import Batch
 from lossnet.proposals import Candidates
 from lossnet.spaces import Binary
 from lossnet.tasks.image.crops import FixedCrops, RandomCrops, corners

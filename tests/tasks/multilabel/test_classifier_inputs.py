@@ -118,7 +118,7 @@ def test_x_holds_no_infinity(classifier, data, bad) -> None:
         model.predict(X)
 
 
-@pytest.mark.parametrize("bad", [2, -1, 0.5, np.nan, np.inf])
+@pytest.mark.parametrize("bad", [2, -1, 0.5, np.inf])
 def test_y_must_be_binary(classifier, data, bad) -> None:
     X, Y = data[0], data[1].astype(float)
     Y[4, 1] = bad

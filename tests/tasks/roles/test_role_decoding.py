@@ -7,7 +7,8 @@ import math
 
 import torch
 
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.energies import ChainEnergy
 from lossnet.spaces import Categorical
 from lossnet.tasks.roles.role_decoding import (

@@ -138,7 +138,7 @@ def test_validation_roles_absent_from_training_are_missed() -> None:
 def test_sentences_stay_together_in_the_validation_split() -> None:
     words = [[f"w{k // 2}", "runs", "and", "jumps"] for k in range(40)]
     data = RoleData.of(words, [1, 3] * 20, [["O", "B-V", "O", "O"], ["O", "O", "O", "B-V"]] * 20)
-    train, held = labeler(validation_fraction=0.3)._split(data, None, 0)
+    train, held, _ = labeler(validation_fraction=0.3)._split(data, None, 0)
     assert {row[0] for row in train.tokens} & {row[0] for row in held.tokens} == set()
 
 

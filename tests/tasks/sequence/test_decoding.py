@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from lossnet import SequenceTagger
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.errors import SettingError
 from lossnet.spaces import Categorical
 from lossnet.tasks.sequence import SequenceData

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from lossnet.context import Batch, Context
+from lossnet.batch import Batch
+from lossnet.context import Context
 from lossnet.contrasts import Margin
 from lossnet.costs import l1
 from lossnet.energies import ChainEnergy, LabelEnergy

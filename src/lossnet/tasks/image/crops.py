@@ -15,8 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lossnet.context import Batch
-from lossnet.tasks.image.images import ImageData, Size
+from lossnet.batch import Batch
+from lossnet.tasks.image.images import ImageData, Size, known_pixels
 from lossnet.tasks.standardiser import Standardiser
 from lossnet.training.source import random_order, row_slices
 
@@ -30,9 +30,17 @@ def tensors_of(
     images = torch.as_tensor(np.ascontiguousarray(values.transpose(0, 3, 1, 2)), device=device)
     if data.masks is None:
         return images, None
-    targets = torch.as_tensor(data.masks, device=device)
+    known = known_pixels(data.masks, classes)
+    masks = data.masks if known is None else np.where(known, data.masks, 0)
+    targets = torch.as_tensor(masks, device=device)
     targets = F.one_hot(targets, classes) if classes > 2 else targets
     return images, targets.to(images.dtype)
+
+
+def known_of(data: ImageData, classes: int, device: str) -> Tensor | None:
+    """Which pixels' classes are known, ``(n, H, W)``; None where all are, or there are no masks."""
+    known = known_pixels(data.masks, classes)
+    return None if known is None else torch.as_tensor(known, device=device)
 
 
 @dataclass(eq=False)
@@ -44,6 +52,7 @@ class Crops:
         targets: their targets, or None.
         crop: height and width of a crop; the images' own to crop nothing.
         times: crops of each image.
+        known: which pixels of the targets are known, ``(n, H, W)``; None: all.
     """
 
     images: Tensor
@@ -51,6 +60,7 @@ class Crops:
     _: KW_ONLY
     crop: Size
     times: int = 1
+    known: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.images) * self.times
@@ -67,7 +77,9 @@ class Crops:
         x = torch.stack([self.images[i, :, a : a + h, b : b + w] for i, a, b in views])
         if self.targets is None:
             return Batch(x)
-        return Batch(x, torch.stack([self.targets[i, a : a + h, b : b + w] for i, a, b in views]))
+        whole = [one for one in (self.targets, self.known) if one is not None]
+        cut = [torch.stack([one[i, a : a + h, b : b + w] for i, a, b in views]) for one in whole]
+        return Batch(x, cut[0], known=cut[1] if len(cut) > 1 else None)
 
 
 @dataclass(eq=False)
@@ -88,18 +100,27 @@ class RandomCrops(Crops):
 
     def batch(self, rows: Tensor | slice) -> Batch:
         if isinstance(rows, slice):  # crops of the upper left corner, not mirrored
-            rows = torch.arange(len(self), device="cpu")[rows] % len(self.images) * self._views
+            rows = self.examples(rows) * self._views
         place, flip = rows // self._flips, (rows % self._flips).bool()
         place, right = place // self._right, place % self._right
         row, down = place // self._down, place % self._down
         batch = self._cut(list(zip(row.tolist(), down.tolist(), right.tolist(), strict=True)))
         if not flip.any():
             return batch
-        x, y, flip = batch.x, batch.target, flip.to(batch.x.device)
-        x = torch.where(flip.view(-1, 1, 1, 1), x.flip(3), x)
-        if y is not None:
-            y = torch.where(flip.view(-1, *[1] * (y.dim() - 1)), y.flip(2), y)
-        return Batch(x, y)
+        flip = flip.to(batch.x.device)
+
+        def mirrored(one: Tensor | None, axis: int = 2) -> Tensor | None:
+            if one is None:
+                return None
+            return torch.where(flip.view(-1, *[1] * (one.dim() - 1)), one.flip(axis), one)
+
+        return Batch(mirrored(batch.x, 3), mirrored(batch.target), known=mirrored(batch.known))
+
+    def examples(self, rows: Tensor | slice) -> Tensor:
+        """The numbers of the images that rows are crops of."""
+        if isinstance(rows, slice):
+            return torch.arange(len(self), device="cpu")[rows] % len(self.images)
+        return rows // self._views
 
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
         order = random_order(len(self), generator) % len(self.images)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lossnet.plain_text import aligned, counted, some
-from lossnet.tasks.image.images import ImageData
+from lossnet.tasks.image.images import ImageData, known_pixels
 from lossnet.tasks.parts import PARTS
 
 #: More classes than these are not listed in one line.
@@ -16,12 +16,17 @@ LISTED = 8
 
 
 def class_shares(data: ImageData, classes: int | list[str] | None) -> list[tuple[str, float]]:
-    """Share of pixels by class; names as declared, else numbers, as many as declared or masked."""
+    """Share of known pixels by class.
+
+    Names are as declared, else numbers, as many as declared or masked.
+    """
     assert data.masks is not None
     named = classes if isinstance(classes, list) else []
     count = max(classes if isinstance(classes, int) else len(named), data.classes)
     names = [*named, *(str(number) for number in range(len(named), count))]
-    found = np.bincount(data.masks.reshape(-1), minlength=count) / data.masks.size
+    known = known_pixels(data.masks, count)
+    pixels = data.masks.reshape(-1) if known is None else data.masks[known]
+    found = np.bincount(pixels, minlength=count) / max(pixels.size, 1)
     return list(zip(names, found.tolist(), strict=True))
 
 
@@ -57,11 +62,14 @@ def describe(data: ImageData, parts: Mapping[str, Any], *, classes: Any, top: in
         lines.append(["masks", "none"])
     else:
         shares = class_shares(data, classes)
-        front = 100 * (data.masks > 0).mean((1, 2))
+        known = known_pixels(data.masks, len(shares))
+        front = 100 * ((data.masks > 0) & (True if known is None else known)).mean((1, 2))
         share = f"{front.mean():.1f} % of an image's pixels"
         lines.append(["foreground", f"{share}, from {front.min():.1f} to {front.max():.1f} %"])
         lines.append(["without foreground", counted(int((front == 0).sum()), "image")])
         lines.append(["classes", f"{len(shares):,}"])
+        if known is not None:
+            lines.append(["not known", f"{100 * (1 - known.mean()):.1f} % of the pixels"])
         rows = [["class", "pixels", "images"]]
         for number in sorted(range(len(shares)), key=lambda k: -shares[k][1])[:top]:
             images = int((data.masks == number).any((1, 2)).sum())

@@ -15,9 +15,11 @@ from lossnet.tasks.parts import PARTS, digest
 #: Height and width.
 Size = tuple[int, int]
 Array = np.ndarray[Any, Any]
-#: The note on masks that an image program saved as black and white.
+#: The class of a pixel whose class is not known.
+UNKNOWN = 255
 #: The remedy for sizes that do not fit.
 RESIZE = "with size= of load_images, --size on the command line"
+#: The note on masks that an image program saved as black and white.
 BLACK_AND_WHITE = "masks hold 0 and 255, taken as the classes 0 and 1"
 
 
@@ -31,7 +33,8 @@ class ImageData:
         images: an array, or one per picture; grey ones may lack the last axis. uint8 stands for
             0 to 1 in steps of 1/255; other numbers are taken as they are and must be finite.
         masks: integers from 0; None where they are not known. Masks of nothing but 0 and 255 are
-            taken as 0 and 1, with a note.
+            taken as 0 and 1, with a note; otherwise 255 is a pixel whose class is not known, unless
+            there are 256 classes.
         names: what each image is called; their numbers where None.
         name: what to call the data set.
         notes: what a reader did that a user should know.
@@ -93,8 +96,16 @@ class ImageData:
 
     @property
     def classes(self) -> int:
-        """How many classes the masks' largest number implies, at least 2."""
-        return 2 if self.masks is None else max(2, int(self.masks.max()) + 1)
+        """How many classes the masks' largest number implies, at least 2.
+
+        255 is not known, and no class, unless 254 is one.
+        """
+        if self.masks is None:
+            return 2
+        largest = int(self.masks.max())
+        if largest == UNKNOWN and not (self.masks == UNKNOWN - 1).any():
+            largest = int(self.masks.max(where=self.masks != UNKNOWN, initial=0))
+        return max(2, largest + 1)
 
     @property
     def labelled(self) -> bool:
@@ -151,6 +162,14 @@ class ImageData:
     def checksum(self) -> str:
         """SHA-256, in hex, of images and masks."""
         return digest(self.images, self.masks)
+
+
+def known_pixels(masks: Array | None, classes: int) -> Array | None:
+    """Which pixels' classes are known; None where all are. 255 is no class of fewer than 256."""
+    if classes > UNKNOWN or masks is None:
+        return None
+    known: Array = masks != UNKNOWN
+    return None if known.all() else known
 
 
 def _check_pairs(images: Any, masks: Any, names: list[str], name: str) -> None:

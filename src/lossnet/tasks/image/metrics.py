@@ -2,6 +2,9 @@
 
 A class that neither of two masks has counts as found: its IoU is 1 where it is asked for by
 itself, and it is left out of a mean over classes.
+
+255 in a true mask, with fewer than 256 classes, is a pixel whose class is not known: it is not
+counted, and images without a known pixel are left out of means.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lossnet.errors import DataError, SettingError
+from lossnet.tasks.image.images import known_pixels
 
 Masks = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -28,7 +32,9 @@ def mean_iou(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> float:
     >>> mean_iou([[[0, 1, 1]]], [[[0, 0, 1]]])
     0.5
     """
-    return float(image_ious(true, predicted, classes).mean())
+    ious = image_ious(true, predicted, classes)
+    known = known_pixels(np.asarray(true), classes)
+    return float((ious if known is None else ious[known.any((1, 2))]).mean())
 
 
 def global_iou(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> float:
@@ -54,8 +60,8 @@ def foreground_counts(true: ArrayLike, predicted: ArrayLike) -> Floats:
 
 def pixel_accuracy(true: ArrayLike, predicted: ArrayLike, classes: int = 2) -> float:
     """Share of pixels whose class is right."""
-    gold, guess = _pair(true, predicted, classes)
-    return float((gold == guess).mean())
+    gold, guess, known = _pair(true, predicted, classes)
+    return float((gold == guess).mean(where=True if known is None else known))
 
 
 def check_classes(classes: Any) -> None:
@@ -73,13 +79,20 @@ def class_names(names: Sequence[str] | None, classes: int) -> list[str]:
     return list(map(str, range(classes) if names is None else names))
 
 
-def _pair(true: ArrayLike, predicted: ArrayLike, classes: int) -> tuple[Masks, Masks]:
+def _pair(
+    true: ArrayLike, predicted: ArrayLike, classes: int
+) -> tuple[Masks, Masks, NDArray[np.bool_] | None]:
+    """True and predicted masks, and which pixels are known: of others the true class is 0."""
     check_classes(classes)
-    gold, guess = _masks(true, "true", classes), _masks(predicted, "predicted", classes)
+    known = known_pixels(np.asarray(true), classes)
+    if known is not None and not known.any():
+        raise DataError("no pixel of the true masks is known, all are 255; give some that are")
+    gold = _masks(true if known is None else np.where(known, true, 0), "true", classes)
+    guess = _masks(predicted, "predicted", classes)
     if gold.shape != guess.shape:
         shapes = f"the true masks have shape {gold.shape} and the predicted ones {guess.shape}"
         raise DataError(f"{shapes}; expected the same")
-    return gold, guess
+    return gold, guess, known
 
 
 def _masks(given: ArrayLike, what: str, classes: int) -> Masks:
@@ -104,15 +117,16 @@ def _counts(
     true: ArrayLike, predicted: ArrayLike, classes: int, *, each: bool
 ) -> tuple[Floats, Floats]:
     """Pixels of each class in both masks, and in either: ``(n or 1, classes)``."""
-    gold, guess = _pair(true, predicted, classes)
+    gold, guess, known = _pair(true, predicted, classes)
+    counted: Any = True if known is None else known
     rows = np.arange(len(gold))[:, None, None] if each else np.zeros((1, 1, 1), dtype=np.int64)
     size = (len(gold) if each else 1) * classes
 
-    def count(values: Masks, where: Any = True) -> Floats:
+    def count(values: Masks, where: Any = counted) -> Floats:
         cells = (rows * classes + values)[np.broadcast_to(where, values.shape)]
         return np.bincount(cells, minlength=size).reshape(-1, classes).astype(np.float64)
 
-    both = count(gold, gold == guess)
+    both = count(gold, (gold == guess) & counted)
     return both, count(gold) + count(guess) - both
 
 
@@ -126,7 +140,7 @@ def _over_classes(both: Floats, either: Floats) -> Floats:
     if ratio.shape[1] == 2:
         return ratio[:, 1]
     present = either > 0
-    total: Floats = (ratio * present).sum(1) / present.sum(1)
+    total: Floats = (ratio * present).sum(1) / np.maximum(present.sum(1), 1)
     return total
 
 
@@ -149,8 +163,12 @@ def evaluate_masks(
         predicted: ``(n, H, W)``.
         classes: how many classes there are.
         names: their names; their numbers where None.
+
+    Where some pixels are not known, ``pixels`` is the number of those that are.
     """
     named = class_names(names, classes)
     found = {name: metric(true, predicted, classes) for name, metric in IMAGE_METRICS.items()}
     each = class_ious(true, predicted, classes)
+    known = known_pixels(np.asarray(true), classes)
+    found |= {} if known is None else {"pixels": int(known.sum())}
     return found | {f"iou of {name}": float(value) for name, value in zip(named, each, strict=True)}

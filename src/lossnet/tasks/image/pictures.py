@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from lossnet.drawing.page import GREY, Page
 from lossnet.errors import DataError, SettingError, unknown
-from lossnet.tasks.image.images import ImageData
+from lossnet.tasks.image.images import ImageData, known_pixels
 from lossnet.tasks.image.metrics import class_names, image_ious
 from lossnet.tasks.image.picture_files import palette
 
@@ -23,6 +23,8 @@ CAPTION = 0.2
 """Height of the line below an image."""
 SWATCH = 0.12
 """Side of a colour in the legend."""
+#: The colour of pixels whose class is not known, from 0 to 1.
+_UNKNOWN_GREY = 0.5
 
 
 def draw_segmentation(
@@ -138,7 +140,9 @@ def _checked(images: ArrayLike, truths: ArrayLike) -> tuple[ImageData, np.ndarra
 def _legend(masks: Sequence[np.ndarray], names: Sequence[str]) -> list[tuple[str, np.ndarray]]:
     """Name and colour of each class in the drawn masks."""
     numbers = sorted({int(number) for mask in masks for number in np.unique(mask)})
-    return [(names[number], _palette(len(names))[number]) for number in numbers]
+    classes = [number for number in numbers if number < len(names)]
+    unknown = [("not known", np.full(3, _UNKNOWN_GREY))] if classes != numbers else []
+    return [(names[number], _palette(len(names))[number]) for number in classes] + unknown
 
 
 def _grid(
@@ -200,7 +204,11 @@ def _pictures(data: ImageData) -> np.ndarray:
 
 def _coloured(masks: ArrayLike, classes: int) -> np.ndarray:
     """Masks (n, H, W) in the colours of their classes."""
-    return _palette(classes)[np.asarray(masks).astype(int)]
+    numbers = np.asarray(masks).astype(int)
+    if (known := known_pixels(numbers, classes)) is None:
+        return _palette(classes)[numbers]
+    coloured = _palette(classes)[np.where(known, numbers, 0)]
+    return np.where(known[..., None], coloured, _UNKNOWN_GREY)
 
 
 def _blended(proba: np.ndarray, classes: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from lossnet.method import Method
 from lossnet.nets import FCN, SharedFeatures, UNet
 from lossnet.parameters import with_value
 from lossnet.recipes import defaults
-from lossnet.tasks.image.images import ImageData, Size
+from lossnet.tasks.image.images import ImageData, Size, known_pixels
 from lossnet.tasks.image.metrics import IMAGE_METRICS
 from lossnet.tasks.standardiser import Standardiser
 
@@ -249,20 +249,22 @@ def named_classes(classes: Any, data: ImageData, what: str | None = None) -> lis
     names = [str(c) for c in (range(int(classes)) if isinstance(classes, Integral) else classes)]
     if len(names) < 2 or len(set(names)) < len(names):
         raise SettingError(f"classes must be at least 2, with different names, got {classes!r}")
-    if data.masks.max() >= len(names):
-        row = int(np.argmax((data.masks >= len(names)).any((1, 2))))
-        mask = f"the mask of image {data.names[row]!r} has the class {data.masks[row].max()}"
-        known = f"there are {len(names)}: {', '.join(names)} (numbered from 0)"
-        raise DataError(f"{what}: {mask}, and {known}; declare all classes, or correct the mask")
+    known = known_pixels(data.masks, len(names))
+    masks = data.masks if known is None else np.where(known, data.masks, 0)
+    if masks.max() >= len(names):
+        row = int(np.argmax((masks >= len(names)).any((1, 2))))
+        mask = f"the mask of image {data.names[row]!r} has the class {masks[row].max()}"
+        there = f"there are {len(names)}: {', '.join(names)} (numbered from 0)"
+        raise DataError(f"{what}: {mask}, and {there}; declare all classes, or correct the mask")
     return names
 
 
 def _check_gaps(data: ImageData, what: str) -> None:
     """Raise where masks use so few of the classes they imply that others must be meant."""
-    values = np.unique(np.asarray(data.masks)).tolist()
+    values = [v for v in np.unique(np.asarray(data.masks)).tolist() if v < data.classes]
     if data.classes > 2 and 2 * len(values) < data.classes:
         listed = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
         masks = f"{what}: the masks hold the values {listed} up to {values[-1]}, which would be "
         masks += f"{data.classes} classes: classes are numbered from 0 without gaps"
         remedy = f"renumber them, or declare classes={data.classes} if they are meant"
-        raise DataError(f"{masks}, and pixels to be ignored are not supported; {remedy}")
+        raise DataError(f"{masks}; {remedy}; 255 is a pixel that is not known")

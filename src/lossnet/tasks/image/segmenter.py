@@ -18,12 +18,13 @@ from lossnet.proposals import GBI, Proposal
 from lossnet.spaces import Binary, Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.image import pixels
-from lossnet.tasks.image.crops import FixedCrops, RandomCrops, tensors_of
+from lossnet.tasks.image.crops import FixedCrops, RandomCrops, known_of, tensors_of
 from lossnet.tasks.image.deciding import PixelDecisions
 from lossnet.tasks.image.folders import as_images
-from lossnet.tasks.image.images import ImageData, Size
+from lossnet.tasks.image.images import ImageData, Size, known_pixels
 from lossnet.tasks.image.metrics import IMAGE_METRICS
 from lossnet.tasks.image.paper_settings import PAPERS
+from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import Standardiser
@@ -156,6 +157,9 @@ class ImageSegmenter(PixelDecisions):
 
     def _learn_classes(self, data: ImageData, reward: Any) -> None:
         self.classes_ = pixels.named_classes(self.classes, data)
+        known = known_pixels(data.masks, len(self.classes_))
+        unknown = 0 if known is None else int(known.size - known.sum())
+        check_completes(self._assembled(), unknown, "pixels")
         self.channels_, self.white_ = data.channels, data.white
         self.crop_: Size = pixels.crop_of(self.crop, data.size)
 
@@ -187,9 +191,11 @@ class ImageSegmenter(PixelDecisions):
         self, data: ImageData, *, training: bool = False, reward: Any = None
     ) -> RandomCrops | FixedCrops:
         images, targets = self._tensors(data)
+        known = known_of(data, len(self.classes_), self.device)
+        given: dict[str, Any] = {"crop": self.crop_, "known": known}
         if training:
-            return RandomCrops(images, targets, crop=self.crop_, flip=self.flip, times=self.crops)
-        return FixedCrops(images, targets, crop=self.crop_, side=1)
+            return RandomCrops(images, targets, flip=self.flip, times=self.crops, **given)
+        return FixedCrops(images, targets, side=1, **given)
 
     def _outputs(self, by: Proposal, data: ImageData, *, source: Any = None) -> np.ndarray:
         return self._averaged(predict, by, data)
@@ -218,8 +224,15 @@ class ImageSegmenter(PixelDecisions):
         return outputs
 
     def _with_truth(self, data: ImageData) -> tuple[Tensor, ...]:
-        outputs = self._outputs(self._proposal(), data)
-        return torch.as_tensor(outputs), torch.as_tensor(data.masks)
+        outputs = torch.as_tensor(self._outputs(self._proposal(), data))
+        known = known_of(data, len(self.classes_), "cpu")
+        return outputs, torch.as_tensor(data.masks), *(() if known is None else (known,))
+
+    def _known_rows(self, data: ImageData, *, every: bool = False) -> np.ndarray | None:
+        known = known_pixels(data.masks, len(self.classes_))
+        if known is None:
+            return None
+        return np.asarray(known.all((1, 2)) if every else known.any((1, 2)))
 
     def _measure(self, data: ImageData, outputs: np.ndarray) -> float:
         assert data.masks is not None

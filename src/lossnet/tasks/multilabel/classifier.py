@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from lossnet.checks import check_choice, check_factory, check_int, check_share, check_widths
@@ -17,20 +18,23 @@ from lossnet.method import Method
 from lossnet.needs import CONSTRAINT
 from lossnet.nets import LabelMLP
 from lossnet.spaces import Binary, Space
-from lossnet.tasks.multilabel import thresholds
+from lossnet.tasks.method_checks import check_completes
+from lossnet.tasks.multilabel import class_weights, thresholds
+from lossnet.tasks.multilabel.arrays import with_unseen
 from lossnet.tasks.multilabel.constrained import as_stored, bound_to
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.deciding import LabelDecisions
 from lossnet.tasks.multilabel.imputer import Imputer
 from lossnet.tasks.multilabel.inputs import learn_rows, read_rows
 from lossnet.tasks.multilabel.listed_columns import check_listed
-from lossnet.tasks.multilabel.metrics import get_metric, with_unseen
+from lossnet.tasks.multilabel.metrics import get_metric
 from lossnet.tasks.multilabel.paper_settings import PAPERS
 from lossnet.tasks.multilabel.stored import pack, unpack
 from lossnet.tasks.multilabel.stratified import stratified_split
 from lossnet.tasks.multilabel.targets import Labels
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import Standardiser
+from lossnet.tasks.weights import check_row_weights
 from lossnet.training import Arrays, Source
 from lossnet.training.predict import over_batches
 
@@ -45,9 +49,10 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     becomes a column; a category that is missing, or absent from training, has zeros in all of them.
     Booleans and words of a yes/no kind are 1 and 0. Y is an indicator matrix ``(n, L)``, dense,
     sparse or a DataFrame, whose column names become the labels' names; or a 1-D y with two classes,
-    which is one label. Every method also accepts a
-    :class:`~lossnet.tasks.multilabel.MultiLabelData` in place of X and Y. Columns are matched by
-    name. ``unlabelled`` rows can be the rows to predict.
+    which is one label. NaN in Y is a label that is not known: it is left out of losses, thresholds
+    and metrics, and the loss-net sees what the task-net says in its place. Every method also
+    accepts a :class:`~lossnet.tasks.multilabel.MultiLabelData` in place of X and Y. Columns are
+    matched by name. ``unlabelled`` rows can be the rows to predict.
 
     Args:
         method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`.
@@ -75,6 +80,9 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         constraints: rules that predictions keep to, see :mod:`lossnet.constraints`: a list of
             ``Implies``, ``AtMostOne``, ``AtLeastOne``, ``Satisfies``; None takes those that the
             data brings (a hierarchy), [] none. Threshold and early stopping do not read them.
+        class_weight: what entries count in the cross-entropy: None, all alike; a dict of labels (by
+            name or number) and what each counts where it is on, 1 elsewhere; ``"balanced"``, n / (2
+            n_c) where n_c of its n known rows are alike. After a 1-D y, a dict of its classes.
         metric: metric of early stopping and of the threshold: a name in
             :data:`lossnet.tasks.multilabel.METRICS` or a function ``(Y, P) -> float``.
         validation_fraction: share of the rows held out for validation, stratified by label, if
@@ -129,6 +137,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     standardise: bool | Literal["auto", "min-max"] = "auto"
     threshold: float | Literal["tuned", "tuned-per-label"] = "tuned"
     constraints: Sequence[Any] | None = None
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
     provides = LabelDecisions.provides | CONSTRAINT
     papers = PAPERS
@@ -155,6 +164,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         thresholds.check_threshold(self.threshold)
         as_stored(self.constraints)
         check_listed(self.categorical_features)
+        class_weights.check_setting(self.class_weight, method)
         if not isinstance(self.standardise, bool):
             check_choice("standardise", self.standardise, ["auto", "min-max", "True", "False"])
 
@@ -195,18 +205,24 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         self.classes_ = both if labels.classes is None else labels.classes
 
     def _learn_classes(self, data: Any, reward: Any) -> None:
-        self.constraints_ = bound_to(data, self.constraints, self._assembled())
+        method = self._assembled()
+        check_completes(method, data.n_unknown, self.labels_noun)
+        class_weights.checked(self.class_weight, self.labels_)
+        self.constraints_ = bound_to(data, self.constraints, method)
 
     def _cut(self, data: MultiLabelData, fraction: float, seed: int) -> Any:
         return stratified_split(data.Y, fraction, np.random.default_rng(seed))
 
-    def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any]:
-        data, validation = super()._split(data, given, seed)
+    def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any, Any]:
+        data, validation, rows = super()._split(data, given, seed)
         if validation is None or given is not None or not isinstance(data, MultiLabelData):
-            return data, validation
+            return data, validation, rows
         # A category that only rows held out have is absent from training.
         self.encoding_, kept = self.encoding_.narrowed(data.X)
-        return data.with_features(kept), validation.with_features(kept)
+        return data.with_features(kept), validation.with_features(kept), rows
+
+    def _entry_weights(self, data: Any) -> np.ndarray | None:
+        return class_weights.weights(self.class_weight, self.labels_, data.Y[:, : self.n_labels_])
 
     def _learn(self, data: Any, validation: Any, unlabelled: Any, seed: int) -> None:
         if validation is not None:
@@ -260,11 +276,14 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         return proba if self.labels_.classes is None else np.hstack([1.0 - proba, proba])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Subset accuracy: the share of rows with all labels correct."""
-        if isinstance(X, MultiLabelData):
-            data = self._scored((X, y))
-            y = self.labels_.decode(data.Y)
-        return float(ClassifierMixin.score(self, X, y, sample_weight))
+        """Subset accuracy: the share of rows with all labels that are known correct."""
+        check_is_fitted(self, "nets_")
+        data = self._check_fits(self._labelled((X, y), "the data to score"))
+        given = check_row_weights(sample_weight, len(data))
+        data, weight = self._counted(data, given, "the data to score")
+        found = with_unseen(self._decided(self._decision(), data), data.n_labels)
+        right = get_metric("subset-accuracy").of_rows(data.Y, found)
+        return float(np.average(right, weights=weight))
 
     def energy(self, X: Any, Y: Any = None) -> Any:
         """Energy of label sets for their inputs, ``(n,)``; lower is better.

@@ -166,4 +166,4 @@ def _labels_like(data: MultiLabelData, names: Sequence[str], source: str) -> Any
     if missing and extension(source) not in SVMLIGHT:
         rule = "give a column for each label of the training data"
         raise DataError(f"{source} lacks labels that the model predicts: {some(missing)}; {rule}")
-    return _columns(data.Y, [place.get(name) for name in names]).astype(np.uint8)
+    return _columns(data.Y, [place.get(name) for name in names])

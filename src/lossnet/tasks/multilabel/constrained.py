@@ -12,8 +12,9 @@ from lossnet.errors import DataError, LossnetError, SettingError
 from lossnet.method import Method
 from lossnet.needs import CONSTRAINT
 from lossnet.plain_text import counted
+from lossnet.tasks.multilabel.arrays import probabilities
 from lossnet.tasks.multilabel.dataset import LabelSets
-from lossnet.tasks.multilabel.metrics import apply_threshold, probabilities
+from lossnet.tasks.multilabel.metrics import apply_threshold
 
 
 def bound_to(data: LabelSets, constraints: Any, method: Method) -> Bound:
@@ -23,7 +24,7 @@ def bound_to(data: LabelSets, constraints: Any, method: Method) -> Bound:
     """
     try:
         found = data.constraints if constraints is None else constraints
-        bound = bind(found, data.label_names, known=data.Y)
+        bound = bind(found, data.label_names, known=data.complete)
     except LossnetError as error:
         if constraints is not None:
             raise
@@ -31,7 +32,7 @@ def bound_to(data: LabelSets, constraints: Any, method: Method) -> Bound:
         raise DataError(f"the data's hierarchy: {error}; {remedy}") from error
     if method.needs >= CONSTRAINT:
         _check_trainable(bound, method)
-    broken = int(np.count_nonzero(~bound.allows(data.Y)))
+    broken = int(np.count_nonzero(~bound.allows(data.complete)))
     if broken:
         what = f"{broken:,} of {counted(len(data), 'training row')} break the constraints"
         warnings.warn(f"{what}; predictions never do", stacklevel=5)

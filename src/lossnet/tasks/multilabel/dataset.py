@@ -14,14 +14,17 @@ from scipy.sparse import csr_matrix, vstack
 
 from lossnet.constraints import Implies, LabelRule
 from lossnet.errors import DataError
-from lossnet.tasks.multilabel.metrics import check_binary
+from lossnet.tasks.multilabel.arrays import check_labels, known_of
 
 # A numpy array or a scipy CSR matrix: what the two have in common is more than a type can say.
 Features: TypeAlias = Any
 
 
 class LabelSets:
-    """Rows with a set of labels each, whatever the inputs are: what ``Y`` says of them."""
+    """Rows with a set of labels each, whatever the inputs are: what ``Y`` says of them.
+
+    Y is (n, L) uint8, 0 or 1; or float32, with NaN where a label is not known.
+    """
 
     Y: np.ndarray[Any, Any]
     label_names: list[str]
@@ -47,24 +50,46 @@ class LabelSets:
         return int(self.Y.shape[1])
 
     @property
+    def known(self) -> np.ndarray[Any, Any] | None:
+        """Where labels are known, (n, L); None where all are."""
+        return known_of(self.Y)
+
+    @property
+    def n_unknown(self) -> int:
+        """Number of entries of Y that are not known."""
+        return 0 if (known := self.known) is None else int(known.size - known.sum())
+
+    @property
+    def on(self) -> np.ndarray[Any, Any]:
+        """Where labels are known to be on, (n, L) bool."""
+        return np.asarray(self.Y == 1)
+
+    @property
+    def complete(self) -> np.ndarray[Any, Any]:
+        """Label sets of the rows whose labels are all known, uint8."""
+        known = self.known
+        return (self.Y if known is None else self.Y[known.all(axis=1)]).astype(np.uint8)
+
+    @property
     def constraints(self) -> tuple[LabelRule, ...]:
         """Rules about the labels that came with the data."""
         return ()
 
     @property
     def cardinality(self) -> float:
-        """Mean number of labels that are on in a row."""
-        return float(self.Y.sum(dtype=np.int64)) / self.n_rows if self.n_rows else 0.0
+        """Mean number of labels that are known to be on in a row."""
+        return float(np.count_nonzero(self.on)) / self.n_rows if self.n_rows else 0.0
 
     @property
     def density(self) -> float:
-        """Cardinality as a share of the number of labels."""
-        return self.cardinality / self.n_labels if self.n_labels else 0.0
+        """Share of the known labels that are on."""
+        known = self.Y.size - self.n_unknown
+        return float(np.count_nonzero(self.on)) / known if known else 0.0
 
     @property
     def diversity(self) -> int:
-        """Number of different label sets."""
-        return len({row.tobytes() for row in np.packbits(self.Y, axis=1)})
+        """Number of different label sets, of rows whose labels are all known."""
+        return len({row.tobytes() for row in np.packbits(self.complete, axis=1)})
 
     def _numbers(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Row numbers, of indices or a mask of booleans."""
@@ -81,10 +106,10 @@ class MultiLabelData(LabelSets):
     """Rows of features and the labels that are on in each.
 
     X (n, d) float32, a numpy array or a scipy CSR matrix, NaN where a value is missing; Y (n, L)
-    uint8, 0 or 1; (n, 0) where no labels are known.
+    uint8, 0 or 1, or float32 with NaN where a label is not known; (n, 0) where no labels are known.
 
-    Other number types are converted; infinity, labels other than 0 and 1 and wrong sizes are a
-    :class:`DataError`.
+    Other number types are converted; infinity, labels other than 0, 1 and NaN and wrong sizes are
+    a :class:`DataError`.
 
     Args:
         X: the features.
@@ -194,7 +219,8 @@ class MultiLabelData(LabelSets):
         X.eliminate_zeros()
         X.data[np.isnan(X.data)] = np.nan  # one bit pattern
         digest = hashlib.sha256(repr((X.shape, self.Y.shape)).encode())
-        for part, kind in ((X.indptr, "<i8"), (X.indices, "<i8"), (X.data, "<f4"), (self.Y, "u1")):
+        Y = self.Y if self.known is None else np.where(self.known, self.Y, 255)
+        for part, kind in ((X.indptr, "<i8"), (X.indices, "<i8"), (X.data, "<f4"), (Y, "u1")):
             digest.update(np.ascontiguousarray(part, dtype=kind).tobytes())
         for names in (self.feature_names, self.label_names):
             digest.update(repr(names).encode("utf-8", "backslashreplace"))
@@ -240,11 +266,14 @@ def _features(X: Any, name: str) -> Any:
 
 
 def label_matrix(Y: Any, name: str) -> Any:
-    """``Y``, dense or sparse, as a matrix ``(n, L)`` of uint8; an error unless it is 0 and 1."""
+    """``Y``, dense or sparse, as a matrix ``(n, L)`` of uint8, or float32 where it has NaN.
+
+    An error unless it is 0, 1 and NaN.
+    """
     Y = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
     if Y.ndim != 2:
         raise DataError(f"{name}: Y has shape {Y.shape}; expected (rows, labels)")
-    return np.ascontiguousarray(check_binary(Y, f"{name}: Y"), dtype=np.uint8)
+    return np.ascontiguousarray(check_labels(Y, f"{name}: Y"))
 
 
 @lru_cache(maxsize=4)

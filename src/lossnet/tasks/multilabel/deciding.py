@@ -14,9 +14,10 @@ from lossnet.spaces import Binary
 from lossnet.tasks.decision import Decision
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.multilabel import decisions, thresholds
+from lossnet.tasks.multilabel.arrays import with_unseen
 from lossnet.tasks.multilabel.constrained import decide
-from lossnet.tasks.multilabel.metrics import get_metric, with_unseen
-from lossnet.tasks.multilabel.targets import Labels
+from lossnet.tasks.multilabel.metrics import get_metric
+from lossnet.tasks.multilabel.targets import Labels, check_known
 from lossnet.tasks.multilabel.thresholds import choose_threshold
 from lossnet.training.predict import Output, over_batches
 
@@ -47,7 +48,9 @@ class LabelDecisions(StructuredEstimator):
             return []  # a threshold was asked for
         kept = method.nets if named else getattr(self, "nets_", method.nets)
         meaning = method.meaning if "energy" in kept else None
-        return decisions.rules(get_metric(self.metric), meaning, named=named)
+        found = decisions.rules(get_metric(self.metric), meaning, named=named)
+        seen = len(getattr(self, "label_sets_", [0]))  # none where labels of every row are unknown
+        return [rule for rule in found if rule != "known" or seen]
 
     def _trials_of(self, rule: str) -> list[Decision]:
         joint = "energy" in self.nets_ and self.method_.meaning.joint is not None
@@ -90,10 +93,15 @@ class LabelDecisions(StructuredEstimator):
         Y, P = data.Y, with_unseen(discrete, data.n_labels)
         return get_metric(self.metric).of_rows(Y, P)[:, None]
 
-    def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any]:
-        rest, held = super()._split(data, given, seed)
-        self.label_sets_ = decisions.common_sets(rest.Y[:, : self.n_labels_])
-        return rest, held
+    def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any, Any]:
+        rest, held, rows = super()._split(data, given, seed)
+        check_known(rest)
+        self.label_sets_ = decisions.common_sets(rest.complete[:, : self.n_labels_])
+        return rest, held, rows
+
+    def _known_rows(self, data: Any, *, every: bool = False) -> np.ndarray | None:
+        known = data.known
+        return None if known is None else known.all(axis=1) if every else known.any(axis=1)
 
     # Thresholds ------------------------------------------------------------------------------
 
@@ -114,8 +122,11 @@ class LabelDecisions(StructuredEstimator):
             self.threshold_ = _moved(self.threshold_, ratio)
 
     def _with_truth(self, data: Any) -> tuple[torch.Tensor, ...]:
-        outputs = self._outputs(self._proposal(), data)
-        return torch.as_tensor(outputs), torch.as_tensor(data.Y[:, : self.n_labels_])
+        outputs = torch.as_tensor(self._outputs(self._proposal(), data))
+        truth, own = torch.as_tensor(data.on[:, : self.n_labels_].astype(np.uint8)), data.known
+        if own is None:
+            return outputs, truth
+        return outputs, truth, torch.as_tensor(own[:, : self.n_labels_])
 
     def tune_refinement(self, X: Any, y: Any = None, *, most: int = 30) -> Self:
         """Choose the number of descent steps, 0 to ``most``, and the threshold.

@@ -18,6 +18,7 @@ def describe(data: MultiLabelData, parts: Mapping[str, MultiLabelData], *, top: 
         ["features", f"{data.n_features:,}{', sparse' if data.is_sparse else ''}"],
         *([["missing", f"{data.n_missing:,} values"]] if data.n_missing else []),
         ["labels", f"{data.n_labels:,}{', in a hierarchy' if data.parents else ''}"],
+        *([["not known", f"{data.n_unknown:,} labels"]] if data.n_unknown else []),
         ["cardinality", f"{data.cardinality:.3f} labels per row"],
         ["density", f"{data.density:.4f}"],
         ["label sets", f"{data.diversity:,} distinct"],
@@ -35,7 +36,7 @@ def describe_labels(data: LabelSets, top: int) -> str:
 
 
 def _commonest(data: LabelSets, top: int) -> str:
-    counts = data.Y.sum(axis=0, dtype=np.int64)
+    counts = data.on.sum(axis=0, dtype=np.int64)
     lines = [["label", "rows", "share"]]
     for k in np.argsort(-counts, kind="stable")[:top]:
         share = f"{100 * counts[k] / data.n_rows:.1f} %"
@@ -51,7 +52,7 @@ def _pairs(data: LabelSets, top: int) -> str:
     """
     from scipy.sparse import csr_matrix
 
-    Y = csr_matrix(data.Y, dtype=np.float32)
+    Y = csr_matrix(data.on, dtype=np.float32)
     both = (Y.T @ Y).toarray()
     counts = both.diagonal().copy()
     least = min(10.0, max(1.0, data.n_rows / 100))

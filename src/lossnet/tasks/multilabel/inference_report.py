@@ -27,10 +27,9 @@ def refinement_curve(
     any with a loss-net once ``refine`` is set. Every step is cut at the model's ``threshold_``,
     which is tuned for the number of steps it predicts with.
     """
-    path = model.refinement_path(X, steps=steps)
-    gold = model._scored((X, Y)).Y
-    metric = get_metric(model.metric)
-    return np.array([metric(gold, proba, model.threshold_) for proba in path])
+    data, metric = model._scored((X, Y)), get_metric(model.metric)
+    path = model._calibrated(model._path(model._descent(steps), data))
+    return np.array([metric(data.Y, proba, model.threshold_) for proba in path])
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def inference_gap(
 
 def _differences(gold: Any, on: Any, other: Any, names: list[str]) -> Differences:
     """Label, change and count of what ``other`` changes where ``on`` is right, most first."""
-    changed = (on == gold) & (other != on)
+    changed = (on == gold) & (other != on)  # nothing equals NaN, a label that is not known
     counts = np.array([(changed & (on == value)).sum(0) for value in (0, 1)])
     found = [
         (name, CHANGES[value], int(counts[value, label]))

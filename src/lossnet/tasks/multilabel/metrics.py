@@ -3,11 +3,14 @@
 Shapes: ``Y`` (n, L) gold 0/1, ``P`` (n, L) predicted 0/1, ``proba`` (n, L), arrays or anything
 that converts to one, also scipy sparse. For one row or one label, ``tp`` counts gold and predicted,
 ``predicted`` counts predicted, ``gold`` counts gold.
+
+NaN in Y is a label that is not known: only known entries count, and rows or labels without any are
+left out of means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -16,69 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lossnet.errors import DataError, SettingError, unknown
+from lossnet.tasks.multilabel.arrays import Bools, Floats, gold_and, probabilities, without_nan
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 Counts = NDArray[np.intp]
 MetricFunction = Callable[[Any, Any], float]
-
-
-def _matrix(values: Any, name: str) -> NDArray[Any]:
-    """``values`` (array, nested list, tensor, scipy sparse matrix) as a dense (n, L) array."""
-    array = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
-    if array.ndim != 2 or 0 in array.shape:
-        raise DataError(f"{name} has shape {array.shape}; expected (rows, labels), none of them 0")
-    if array.dtype.kind not in "biuf":
-        raise DataError(f"{name} has dtype {array.dtype}; expected booleans or numbers")
-    return array
-
-
-def indicator(values: ArrayLike, name: str = "Y") -> Bools:
-    """A 0/1 matrix (n, L), dense or scipy sparse, as booleans; other values are an error."""
-    return check_binary(_matrix(values, name), name).astype(bool, copy=False)
-
-
-def check_binary(array: NDArray[Any], name: str, labels: Sequence[str] = ()) -> NDArray[Any]:
-    """The matrix (n, L); raise with its first row and label that is not 0 or 1."""
-    if array.dtype in (bool, np.uint8) and array.max(initial=0) <= 1:
-        return array  # no copies of a large matrix
-    if array.dtype.kind not in "biuf":
-        raise DataError(f"{name} holds {array.dtype} values; expected only 0 and 1")
-    wrong = (array != 0) & (array != 1)
-    if wrong.any():
-        row, label = np.argwhere(wrong)[0]
-        cell = f"row {row}, label {label}{f' ({labels[label]})' if labels else ''}"
-        rule = "expected only 0 and 1 (apply_threshold cuts probabilities)"
-        raise DataError(f"{name} is not binary: {cell} is {array[row, label]}; {rule}")
-    return array
-
-
-def probabilities(values: ArrayLike, name: str = "proba") -> Floats:
-    """A matrix (n, L) of finite float64 numbers; NaN and infinity are an error."""
-    array = _matrix(values, name).astype(np.float64, copy=False)
-    if not np.isfinite(array).all():
-        row, label = np.argwhere(~np.isfinite(array))[0]
-        raise DataError(f"{name}[{row}, {label}] is {array[row, label]}: expected finite numbers")
-    return array
-
-
-def gold_and(Y: ArrayLike, other: ArrayLike, name: Literal["P", "proba"]) -> tuple[Bools, Any]:
-    """Gold labels, and predicted ones or probabilities; they must have one shape."""
-    gold, second = indicator(Y), (indicator if name == "P" else probabilities)(other, name)
-    if gold.shape != second.shape:
-        shapes = f"shapes {gold.shape} and {second.shape}"
-        raise DataError(f"Y and {name} have {shapes}: expected the same")
-    return gold, second
-
-
-def with_unseen(values: NDArray[Any], labels: int, fill: float = 0.0) -> NDArray[Any]:
-    """Values of each label, the last axis, and ``fill`` for labels that training never saw.
-
-    Those come last. Probabilities of 0 mean that such a label is never predicted.
-    """
-    more = labels - values.shape[-1] if values.ndim else 0
-    around = [(0, 0)] * (values.ndim - 1) + [(0, more)]
-    return np.pad(values, around, constant_values=fill) if more > 0 else values
 
 
 def f1_of_counts(
@@ -94,7 +38,7 @@ def _sum(counts: Counts) -> Counts:
 
 
 #: Metrics of counts: whether to count by row (0) or by label (1), and the metric of tp, predicted
-#: and gold (..., n or L) and of n L. So they are known at every threshold from one pass.
+#: and gold (..., n or L) and of the number of entries. So every threshold takes one pass.
 COUNTED: dict[str, tuple[int, Callable[..., Floats]]] = {
     "example-f1": (0, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=1.0).mean(-1)),
     "example-f2": (0, lambda tp, p, g, size: f1_of_counts(tp, p, g, empty=1.0, beta=2).mean(-1)),
@@ -108,10 +52,19 @@ COUNTED: dict[str, tuple[int, Callable[..., Floats]]] = {
 
 
 def _counted(name: str, Y: ArrayLike, P: ArrayLike) -> float:
-    gold, found = gold_and(Y, P, "P")
-    axis, metric = COUNTED[name]
+    gold, found, known = gold_and(Y, P, "P")
+    axis, _ = COUNTED[name]
     counts = (np.count_nonzero(on, axis=1 - axis) for on in (gold & found, found, gold))
-    return float(metric(*counts, gold.size))
+    return float(of_counts(name, counts, gold.size, known))
+
+
+def of_counts(name: str, counts: Iterable[Any], size: int, known: Bools | None) -> Any:
+    """A metric of :data:`COUNTED`; rows (or labels) without a known entry are left out."""
+    axis, metric = COUNTED[name]
+    if known is not None:
+        some = known.any(axis=1 - axis)
+        counts, size = [one[..., some] for one in counts], int(known.sum())
+    return metric(*counts, size)
 
 
 def example_f1(Y: ArrayLike, P: ArrayLike, *, empty: Literal["one", "drop"] = "one") -> float:
@@ -127,11 +80,11 @@ def example_f1(Y: ArrayLike, P: ArrayLike, *, empty: Literal["one", "drop"] = "o
     if empty not in ("one", "drop"):
         raise SettingError(f"empty={empty!r}: expected 'one' or 'drop'")
     if empty == "drop":
-        gold, predicted = gold_and(Y, P, "P")
+        gold, predicted, _ = gold_and(Y, P, "P")
         rows = gold.any(axis=1)
         if not rows.any():
             return float("nan")
-        Y, P = gold[rows], predicted[rows]
+        Y, P = gold[rows], predicted[rows]  # labels that are not known are off in both
     return _counted("example-f1", Y, P)
 
 
@@ -164,8 +117,9 @@ def jaccard(Y: ArrayLike, P: ArrayLike) -> float:
 
 def hamming_loss(Y: ArrayLike, P: ArrayLike) -> float:
     """Share of the n L decisions that are wrong; lower is better."""
-    gold, predicted = gold_and(Y, P, "P")
-    return float(np.count_nonzero(gold != predicted) / gold.size)
+    gold, predicted, known = gold_and(Y, P, "P")
+    size = gold.size if known is None else np.count_nonzero(known)
+    return float(np.count_nonzero(gold != predicted) / size)
 
 
 def hamming(Y: ArrayLike, P: ArrayLike) -> float:
@@ -182,7 +136,7 @@ def mean_average_precision(Y: ArrayLike, proba: ArrayLike) -> float:
     ``average_precision_score(average="samples")``; unlike there, rows without a gold label are
     left out. NaN if no row has one.
     """
-    gold, values = gold_and(Y, proba, "proba")
+    gold, values, _ = gold_and(Y, proba, "proba")
     rows = gold.any(axis=1)
     if not rows.any():
         return float("nan")
@@ -240,17 +194,28 @@ class Metric:
     needs: Literal["labels", "probabilities"] = "labels"
 
     def __call__(self, Y: ArrayLike, proba: ArrayLike, threshold: ArrayLike = 0.5) -> float:
-        """The metric of ``proba``, cut at ``threshold`` first where labels are needed."""
-        cut = self.needs == "labels"
-        return float(self.function(Y, apply_threshold(proba, threshold) if cut else proba))
+        """The metric of ``proba``, cut at ``threshold`` first where labels are needed.
+
+        A function of your own gets no NaN: entries that are not known are 0 in both arrays, and
+        rows without a known entry are left out.
+        """
+        second = apply_threshold(proba, threshold) if self.needs == "labels" else proba
+        return float(self.function(*((Y, second) if self.own else without_nan(Y, second))))
+
+    @property
+    def own(self) -> bool:
+        """Whether it is one of the library's metrics, not a user's own of that name."""
+        return self == METRICS.get(self.name)
 
     def of_rows(self, Y: Bools, P: Bools) -> Floats:
-        """The metric of each row by itself, ``(n,)``."""
-        if self.name not in COUNTED or self != METRICS[self.name]:
+        """The metric of each row by itself, ``(n,)``; every row has a known entry."""
+        if self.name not in COUNTED or not self.own:
+            Y, P = without_nan(Y, P)
             return np.array([self.function(Y[k : k + 1], P[k : k + 1]) for k in range(len(Y))])
-        gold, found = gold_and(Y, P, "P")
+        gold, found, known = gold_and(Y, P, "P")
         counts = (on.sum(1, keepdims=True) for on in (gold & found, found, gold))
-        return COUNTED[self.name][1](*counts, gold.shape[1])
+        size = gold.shape[1] if known is None else np.maximum(known.sum(1), 1)
+        return COUNTED[self.name][1](*counts, size)
 
 
 METRICS: dict[str, Metric] = {
@@ -286,14 +251,18 @@ def get_metric(metric: str | Metric | MetricFunction) -> Metric:
 def evaluate(Y: ArrayLike, proba: ArrayLike, threshold: ArrayLike = 0.5) -> dict[str, float]:
     """The usual metrics, with ``proba`` cut at ``threshold`` (one, or one a label).
 
+    Where Y has NaN, ``entries`` is the number of known entries, which alone are counted.
+
     >>> evaluate([[1, 0], [0, 1]], [[0.9, 0.2], [0.1, 0.4]])["example-f1"]
     0.5
     """
-    gold, values = gold_and(Y, proba, "proba")
+    gold, _, known = gold_and(Y, proba, "proba")
+    values, truth = probabilities(proba), gold if known is None else np.where(known, gold, np.nan)
     predicted = apply_threshold(values, threshold).view(bool)
     rare = "example-f2", "example-f0.5", "jaccard"
-    return {
-        name: float(metric.function(gold, predicted if metric.needs == "labels" else values))
+    found = {
+        name: float(metric.function(truth, predicted if metric.needs == "labels" else values))
         for name, metric in METRICS.items()
         if name not in rare
     }
+    return found if known is None else found | {"entries": int(known.sum())}

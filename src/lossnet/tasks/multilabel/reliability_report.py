@@ -14,12 +14,12 @@ from lossnet.checks import check_int
 from lossnet.drawing import lines
 from lossnet.drawing.page import GREY, new_figure
 from lossnet.errors import DataError
-from lossnet.tasks.multilabel.metrics import gold_and, with_unseen
+from lossnet.tasks.multilabel.arrays import gold_and, with_unseen
 
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Probabilities of labels against what came true, over all n L of them.
+    """Probabilities of labels against what came true, over all that are known.
 
     Attributes:
         edges: edges of the bins, ``(bins + 1,)``, from 0 to 1.
@@ -48,7 +48,7 @@ def reliability(Y: ArrayLike, proba: ArrayLike, *, bins: int = 10) -> Reliabilit
     """How probabilities compare with what came true, in bins of equal width.
 
     Args:
-        Y: (n, L) gold 0/1.
+        Y: (n, L) gold 0/1, NaN where not known: such entries are left out.
         proba: (n, L).
         bins: number of bins.
 
@@ -56,8 +56,8 @@ def reliability(Y: ArrayLike, proba: ArrayLike, *, bins: int = 10) -> Reliabilit
     ECE 0.2500, log loss 0.2877, Brier score 0.0625 (4 labels)
     """
     check_int("bins", bins)
-    gold, p = gold_and(Y, proba, "proba")
-    p, on = p.ravel().astype(np.float64), gold.ravel()
+    gold, p, known = gold_and(Y, proba, "proba")
+    p, on = (p.ravel(), gold.ravel()) if known is None else (p[known], gold[known])
     if p.size and (p.min() < 0 or p.max() > 1):
         span = f"{p.min():.4g} to {p.max():.4g}"
         raise DataError(f"proba ranges from {span}; expected probabilities between 0 and 1")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lossnet.errors import DataError, SettingError
-from lossnet.tasks.multilabel.metrics import indicator
+from lossnet.tasks.multilabel.arrays import gold_of
 
 Rows = NDArray[np.intp]
 
@@ -26,7 +26,7 @@ def stratified_split(Y: ArrayLike, fraction: float, rng: np.random.Generator) ->
     placed, which carry only the commonest labels or none, absorb the difference.
 
     Args:
-        Y: (n, L) gold 0/1, dense or sparse, n >= 2.
+        Y: (n, L) gold 0/1, dense or sparse, n >= 2; NaN (not known) counts as 0.
         fraction: share of rows for validation, between 0 and 1.
         rng: the source of all randomness; the same state gives the same split.
 
@@ -35,7 +35,7 @@ def stratified_split(Y: ArrayLike, fraction: float, rng: np.random.Generator) ->
     """
     if not 0.0 < fraction < 1.0:
         raise SettingError(f"fraction={fraction}: expected a number between 0 and 1")
-    gold = indicator(Y, "Y")
+    gold, _ = gold_of(Y)
     n = len(gold)
     if n < 2:
         raise DataError(f"cannot split {n} row: at least 2 are needed")
@@ -81,7 +81,7 @@ def stratified_folds(Y: ArrayLike, folds: int, rng: np.random.Generator) -> Rows
         folds: how many, at least 2.
         rng: the source of all randomness.
     """
-    gold = indicator(Y, "Y")
+    gold, _ = gold_of(Y)
     n = len(gold)
     if not 2 <= folds <= n:
         raise DataError(f"cannot divide {n} rows into {folds} folds: from 2 to {n} are possible")

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from lossnet.checks import check_int
-from lossnet.context import stream_seed
 from lossnet.errors import DataError, SettingError
 from lossnet.method import Method
 from lossnet.recipes import residual
+from lossnet.streams import stream_seed
 from lossnet.structure import StructureGain
 from lossnet.tasks.cross_fitting import out_of_fold
 from lossnet.tasks.decision import Decision

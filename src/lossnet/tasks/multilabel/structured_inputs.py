@@ -34,6 +34,9 @@ def encoded(labels: Labels, X: Any, y: Any) -> np.ndarray:
     Y, rows = labels.encode(y), _num_samples(X)
     if rows != len(Y):
         raise DataError(f"X has {rows} rows and Y has {len(Y)}; row counts must match")
+    if unknown := int(np.isnan(Y).sum()):
+        what = f"{unknown:,} labels are not known (NaN), which the base cannot learn from"
+        raise DataError(f"{what}; fill them in, or use MultiLabelClassifier")
     return Y
 
 

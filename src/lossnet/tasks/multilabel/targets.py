@@ -12,12 +12,21 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import assert_all_finite
 
 from lossnet.errors import DataError
+from lossnet.tasks.multilabel.arrays import check_labels
 from lossnet.tasks.multilabel.dataset import LabelSets
-from lossnet.tasks.multilabel.metrics import check_binary
 
 #: What :meth:`Labels.to_json` gives: see :func:`lossnet.files.check_form`.
 LABELS_FORM = ({"names": [str], "named": bool}, {"classes": ([str], [bool], [float]), "dtype": str})
 _LISTS = "for label lists see sklearn.preprocessing.MultiLabelBinarizer"
+
+
+def check_known(data: LabelSets) -> None:
+    """Raise where a label is not known in any training row: nothing can be learnt of it."""
+    known = data.known
+    if known is not None and not (some := known.any(axis=0)).all():
+        label = data.label_names[int(np.argmin(some))]
+        remedy = "leave it out, or give training rows in which it is known"
+        raise DataError(f"label {label!r} is not known (NaN) in any training row; {remedy}")
 
 
 @dataclass(frozen=True)
@@ -50,10 +59,13 @@ class Labels:
         return cls(names or made_up, named=bool(names))
 
     def encode(self, Y: Any) -> np.ndarray:
-        """Labels as a matrix ``(n, L)`` of uint8; columns of a frame are found by their names."""
+        """Labels as a matrix ``(n, L)`` of uint8, or float32 with NaN where they are not known.
+
+        Columns of a frame are found by their names.
+        """
         values = self._columns(Y)
         if self.classes is None:
-            return check_binary(values, "Y", self.names).astype(np.uint8)
+            return check_labels(values, "Y", self.names)
         strange = ~np.isin(values, self.classes)
         if strange.any():
             rule = f"which is absent from training; its classes are {self.classes.tolist()}"

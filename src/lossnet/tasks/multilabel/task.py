@@ -94,12 +94,12 @@ class MultiLabelTask(Task):
         return f"{super().sizes(parts, args)}, {features}, {counted(parts.train.n_labels, 'label')}"
 
     def notes(self, parts: Parts[Any], args: Namespace) -> list[str]:
-        """The reader's, and missing values."""
-        return [*super().notes(parts, args), *_missing_values(*(d for _, d in parts.items()))]
+        """The reader's, missing values, and labels that are not known."""
+        return [*super().notes(parts, args), *_missing(*(d for _, d in parts.items()))]
 
     def evaluation_notes(self, data: Any, args: Namespace, known: Known) -> list[str]:
-        """Missing values."""
-        return _missing_values(data)
+        """Missing values, and labels that are not known."""
+        return _missing(data)
 
     def describe(self, data: Any, parts: Mapping[str, Any], args: Namespace) -> str:
         """Counts, the commonest labels, and which go together."""
@@ -111,8 +111,9 @@ class MultiLabelTask(Task):
 
     def measure(self, model: Any, data: Any, args: Namespace | None = None) -> Measured:
         """Every metric of the predictions (or at the threshold given) and at 0.5."""
+        from lossnet.tasks.multilabel.arrays import with_unseen
         from lossnet.tasks.multilabel.constrained import decide
-        from lossnet.tasks.multilabel.metrics import METRICS, evaluate, with_unseen
+        from lossnet.tasks.multilabel.metrics import METRICS, evaluate
 
         given = args and args.threshold
         on, proba = _predicted(model, data, given)
@@ -124,8 +125,9 @@ class MultiLabelTask(Task):
 
     def flat(self, measured: Measured) -> dict[str, float]:
         """``example-f1`` of the predictions and, at 0.5, ``example-f1@0.5``."""
-        # MAP reads probabilities: no threshold changes it.
-        half = {f"{name}@0.5": v for name, v in measured[HALF].items() if name != "map"}
+        # MAP reads probabilities, and entries are counted: no threshold changes them.
+        same = "map", "entries"
+        half = {f"{name}@0.5": v for name, v in measured[HALF].items() if name not in same}
         return measured[OWN] | half
 
     def compared(self, parts: Parts[Any]) -> tuple[str, ...]:
@@ -225,6 +227,14 @@ def _threshold(model: Any, args: Namespace | None) -> Any:
     """The one given, or the model's own."""
     given = args and args.threshold
     return model.threshold_ if given is None else given
+
+
+def _missing(*parts: MultiLabelData) -> list[str]:
+    """Notes on missing values and on labels that are not known."""
+    unknown, every = (sum(n) for n in zip(*((d.n_unknown, d.Y.size) for d in parts), strict=True))
+    left = f"{unknown:,} of {counted(every, 'label entry', 'label entries')} are not known"
+    what = f"{left}: losses and metrics leave them out"
+    return _missing_values(*parts) + ([what] if unknown else [])
 
 
 def _missing_values(*parts: MultiLabelData) -> list[str]:

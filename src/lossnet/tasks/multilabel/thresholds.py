@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lossnet.checks import check_choice, check_share
 from lossnet.errors import DataError, SettingError
-from lossnet.tasks.multilabel.metrics import COUNTED, Metric, f1_of_counts, get_metric, gold_and
+from lossnet.tasks.multilabel.arrays import gold_and
+from lossnet.tasks.multilabel.metrics import COUNTED, Metric, f1_of_counts, get_metric, of_counts
 
 Array = NDArray[Any]
 SMALL = (0.001, 0.002, 0.003, 0.005, 0.0075)
@@ -46,7 +47,7 @@ def tune_threshold(
     label keeps the shared one, so the value is never lower than with one threshold.
 
     Args:
-        Y: (n, L) gold 0/1.
+        Y: (n, L) gold 0/1, NaN where not known.
         proba: (n, L).
         metric: a name, or a function of (Y, P); a function is called once a threshold.
         per_label: one threshold a label.
@@ -59,15 +60,15 @@ def tune_threshold(
     chosen = get_metric(metric)
     if chosen.needs == "probabilities":
         raise SettingError(f"metric {chosen.name!r} does not depend on a threshold; choose another")
-    gold, values = gold_and(Y, proba, "proba")
-    cuts = _grid(grid, values)
+    gold, values, known = gold_and(Y, proba, "proba")
+    cuts = _grid(grid, values if known is None else values[known])
     # Equally good thresholds are told apart by their order: nearest 0.5 first, then the higher.
     order = np.lexsort((-cuts, np.round(np.abs(cuts - 0.5), 12)))
 
-    if chosen.name in COUNTED and chosen == get_metric(chosen.name):
-        found = curve(chosen.name, gold, values, cuts)
+    if chosen.name in COUNTED and chosen.own:
+        found = curve(chosen.name, gold, values, cuts, known)
     else:
-        found = np.array([chosen(gold, values, cut) for cut in cuts])
+        found = np.array([chosen(Y, proba, cut) for cut in cuts])
         if np.isnan(found).any():
             raise DataError(f"metric {chosen.name!r} is NaN on this data")
     best = order[np.argmax(found[order])]
@@ -77,14 +78,15 @@ def tune_threshold(
 
     tp, predicted, true = _counts(gold, values, cuts, axis=1)
     if chosen.name == "hamming":
-        labels = 1.0 - (predicted + true - 2 * tp) / len(gold)
+        count = len(gold) if known is None else np.maximum(known.sum(0), 1)
+        labels = 1.0 - (predicted + true - 2 * tp) / count
     else:
         labels = f1_of_counts(tp, predicted, true, empty=0.0)
     own = order[np.argmax(labels[order], axis=0)]
     better = np.take_along_axis(labels, own[None], axis=0)[0] > labels[best]
     better &= np.count_nonzero(gold, axis=0) >= min_positives
     thresholds = np.where(better, cuts[own], shared)
-    own_value = chosen(gold, values, thresholds)
+    own_value = chosen(Y, proba, thresholds)
     if own_value < value:
         return np.full(gold.shape[1], shared), value
     return thresholds, own_value
@@ -139,10 +141,11 @@ def _reached(values: Array, cuts: Array) -> Array:
     return count
 
 
-def curve(name: str, gold: Array, values: Array, cuts: Array) -> Array:
-    """A metric of :data:`COUNTED` at every threshold."""
-    axis, metric = COUNTED[name]
-    return metric(*_counts(gold, values, cuts, axis), gold.size)
+def curve(name: str, gold: Array, values: Array, cuts: Array, known: Array | None = None) -> Array:
+    """A metric of :data:`COUNTED` at every threshold; see :func:`gold_and` for the arguments."""
+    counts = _counts(gold, values, cuts, COUNTED[name][0])
+    found: Array = of_counts(name, counts, gold.size, known)
+    return found
 
 
 def check_threshold(setting: Any) -> None:
@@ -174,7 +177,7 @@ def validation_metric(setting: float | str, metric: Metric, Y: Array, proba: Arr
 
 def check_metric(metric: Metric, Y: Array) -> None:
     """Raise where the metric gives no number for a perfect prediction of validation data."""
-    _finite(metric, metric(Y, Y.astype(np.float64)))
+    _finite(metric, metric(Y, np.nan_to_num(Y.astype(np.float64))))
 
 
 def _finite(metric: Metric, value: float) -> float:

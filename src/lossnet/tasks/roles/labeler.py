@@ -230,6 +230,7 @@ class SemanticRoleLabeler(TaggingEstimator):
         *,
         validation_data: Any = None,
         unlabelled: Any = None,
+        sample_weight: Any = None,
         checkpoint: str | Path | None = None,
         resume_from_checkpoint: bool = False,
     ) -> Self:
@@ -244,6 +245,7 @@ class SemanticRoleLabeler(TaggingEstimator):
                 stopping, in place of held-out predicates.
             unlabelled: a RoleData or a file, whose tags are ignored: the task-net follows the
                 loss-net on them too.
+            sample_weight: how much each predicate counts in the losses; None: all alike.
             checkpoint: file that is written during training, to resume from.
             resume_from_checkpoint: continue from ``checkpoint``, which must exist.
         """
@@ -251,6 +253,7 @@ class SemanticRoleLabeler(TaggingEstimator):
             (sentences, predicates, tags),
             validation_data=validation_data,
             unlabelled=unlabelled,
+            sample_weight=sample_weight,
             checkpoint=checkpoint,
             resuming=resume_from_checkpoint,
         )

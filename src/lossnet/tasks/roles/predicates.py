@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import index
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -48,6 +48,7 @@ class RoleData(SequenceData):
     """
 
     sentences: tuple[Sentence, ...] = field(default=(), repr=False)
+    partial_tags: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lossnet.context import Batch
+from lossnet.batch import Batch
 from lossnet.nets.tokens import Tokens
 from lossnet.tasks.sequence.tokens import padded
 from lossnet.training.source import SimilarLengths
@@ -25,7 +25,7 @@ class SentenceSource(SimilarLengths):
     Args:
         sentences: the sentences, each with a length.
         collate: makes :class:`~lossnet.nets.Tokens` of some of them.
-        targets: tag numbers of each, ``(T,)``, or None.
+        targets: tag numbers of each, ``(T,)``, -1 where a tag is not known; or None.
         tags: number of tags.
         reward: for sentences without targets, a reward of some of them: their numbers and their
             mask to a function ``(K, B, T, C) -> (K, B)``.
@@ -42,6 +42,7 @@ class SentenceSource(SimilarLengths):
     ) -> None:
         self._sentences, self._collate = sentences, collate
         self._targets, self._tags, self._reward = targets, tags, reward
+        self._partial = targets is not None and any((tags < 0).any() for tags in targets)
         super().__init__([len(sentence) for sentence in sentences], _TOKENS)
 
     def batch(self, rows: Tensor | slice) -> Batch:
@@ -51,5 +52,7 @@ class SentenceSource(SimilarLengths):
             reward = None if self._reward is None else self._reward(numbers, x.mask)
             return Batch(x, None, x.mask, reward)
         target = padded([self._targets[number] for number in numbers], x.mask.device)
-        one_hot = F.one_hot(target, self._tags)
-        return Batch(x, one_hot.to(torch.get_default_dtype()) * x.mask.unsqueeze(-1), x.mask)
+        known = target >= 0 if self._partial else None
+        one_hot = F.one_hot(target if known is None else target.clamp_min(0), self._tags)
+        target = one_hot.to(torch.get_default_dtype()) * x.mask.unsqueeze(-1)
+        return Batch(x, target, x.mask, known=known)

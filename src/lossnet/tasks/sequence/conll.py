@@ -171,6 +171,9 @@ def write_conll(
 
 def conll_blocks(data: SequenceData, *, token_column: int = 0, tag_column: int = -1) -> list[str]:
     """The lines of every sentence, its document's mark before them and a blank line behind."""
+    if data.n_unknown:
+        what = f"{data.name}: {data.n_unknown:,} tags are not known, which CoNLL cannot say"
+        raise DataError(f"{what}; leave their sentences out")
     width = 1 + len(data.columns) + data.labelled
     layout = ConllFormat(token_column, tag_column if data.labelled else None)
     token, tag, _ = _places(data.name, layout, width)

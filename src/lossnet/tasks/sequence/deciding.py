@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from operator import eq
 from typing import Any, ClassVar
 
 import numpy as np
@@ -177,6 +178,10 @@ class TagDecisions(StructuredEstimator):
         pair = ([[self.tags_[tag] for tag in tags if tag >= 0]] for tags in (truth, predicted))
         return self._measured(*pair)
 
+    def _known_rows(self, data: Any, *, every: bool = False) -> np.ndarray | None:
+        known = data.known
+        return known and np.array([tags.all() if every else tags.any() for tags in known])
+
     # Measures --------------------------------------------------------------------------------
 
     def _decode(self, discrete: Any) -> list[list[str]]:
@@ -213,10 +218,10 @@ class TagDecisions(StructuredEstimator):
         pairs = zip(data.tags, predicted, strict=True)
         return np.array([self._counts(true, guess) for true, guess in pairs], dtype=float)
 
-    def _counts(self, true: Sequence[str], predicted: Sequence[str]) -> list[float]:
+    def _counts(self, true: Sequence[Any], predicted: Sequence[str]) -> list[float]:
         """What the metric is made of, for one sentence: see :meth:`_metric_of`."""
         if self._metric_name() == "accuracy":
-            return [sum(map(str.__eq__, true, predicted)), len(true)]
+            return [sum(map(eq, true, predicted)), len(true) - list(true).count(None)]
         scheme, mode = span_scheme(self.tags_, self.scheme_), "conlleval"
         if self.metric == "strict-span-f1":
             mode = "strict"

@@ -70,6 +70,6 @@ def scheme_of(data: SequenceData) -> str:
     if are_tree_tags(data.tag_names):
         return TREES
     try:
-        return detect_scheme(data.tags or [])
+        return detect_scheme(data.known_runs)
     except DataError:
         return PLAIN

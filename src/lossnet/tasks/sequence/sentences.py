@@ -7,7 +7,8 @@ import json
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from lossnet.tasks.sequence.conll import ConllFormat
 
 Words = list[list[str]]
+#: Strings, and None where a tag is not known.
+Tags = list[list[Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,7 +32,7 @@ class SequenceData:
 
     Args:
         tokens: the words.
-        tags: their tags; None where they are not known.
+        tags: their tags, None (or NaN) for a token whose tag is not known; None without any.
         columns: other columns by name, such as ``{"pos": [...], "chunk": [...]}``.
         documents: the number of each sentence's document; None where that is not known.
         name: what to call the data set.
@@ -39,13 +42,16 @@ class SequenceData:
     """
 
     tokens: Words
-    tags: Words | None = None
+    tags: Tags | None = None
     columns: dict[str, Words] = field(default_factory=dict)
     documents: list[int] | None = None
     name: str = "data"
     notes: list[str] = field(default_factory=list)
     layout: ConllFormat | None = None
     blank: tuple[int, ...] = ()
+
+    #: Whether some tags may not be known.
+    partial_tags: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -54,7 +60,8 @@ class SequenceData:
             raise DataError(f"{self.name} holds no sentences; give at least one")
         put(self, "tokens", tokens)
         if self.tags is not None:
-            put(self, "tags", _aligned(self.tags, tokens, "tags", self.name))
+            partial = self.partial_tags
+            put(self, "tags", _aligned(self.tags, tokens, "tags", self.name, unknown=partial))
         columns = {
             str(key): _aligned(column, tokens, f"column {key!r}", self.name)
             for key, column in self.columns.items()
@@ -83,7 +90,28 @@ class SequenceData:
     @property
     def tag_names(self) -> list[str]:
         """The different tags, sorted; none where the tags are not known."""
-        return sorted({tag for tags in self.tags or [] for tag in tags})
+        return sorted({tag for tags in self.tags or [] for tag in tags if tag is not None})
+
+    @property
+    def known(self) -> list[np.ndarray[Any, Any]] | None:
+        """For every sentence which tags are known, ``(T,)``; None where all are."""
+        if self.tags is None or not any(None in tags for tags in self.tags):
+            return None
+        return [np.array([tag is not None for tag in tags]) for tags in self.tags]
+
+    @property
+    def n_unknown(self) -> int:
+        """Number of tags that are not known, of sentences with tags."""
+        return sum(tags.count(None) for tags in self.tags or [])
+
+    @property
+    def known_runs(self) -> Words:
+        """The tags of sentences that are known completely; without any, of runs of known tags."""
+        complete = [tags for tags in self.tags or [] if None not in tags]
+        if complete or not self.tags:
+            return complete
+        runs = [groupby(tags, key=lambda tag: tag is None) for tags in self.tags]
+        return [list(run) for found in runs for unknown, run in found if not unknown]
 
     @property
     def labelled(self) -> bool:
@@ -161,7 +189,7 @@ class SequenceData:
         if self.tags is None:
             return train, held
         documents = range(len(self)) if self.documents is None else self.documents
-        known = {tag for row in train for tag in self.tags[row]}
+        known = {tag for row in train for tag in self.tags[row]} | {None}
         moved = set()
         for row in held:
             if not known.issuperset(self.tags[row]):
@@ -180,30 +208,36 @@ def check_columns(parts: Iterable[SequenceData]) -> None:
             raise DataError(f"{data.name} does not have the columns of {first.name}: {counts}")
 
 
-def _words(given: Any, what: str, name: str) -> Words:
-    """Lists of lists of strings, copied; anything else is an error that names the place."""
+def _words(given: Any, what: str, name: str, *, unknown: bool = False) -> Tags:
+    """Lists of lists of strings, copied; anything else is an error that names the place.
+
+    With ``unknown``, None and NaN are None.
+    """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise DataError(f"{name}: {what} is {reprlib.repr(given)}; give a list of lists of strings")
-    words: Words = []
+    words: Tags = []
     for k, sentence in enumerate(given):
         place = f"{name}: sentence {k} (counted from 0) of {what}"
         if isinstance(sentence, str) or not isinstance(sentence, Iterable):
             raise DataError(f"{place} is {sentence!r}; give a list of strings")
         row = list(sentence)
+        if unknown:
+            row = [None if word is None or word != word else word for word in row]
         if not row:
             raise DataError(f"{place} is empty; remove it")
         if set(map(type, row)) == {str} and "" not in row:
             words.append(row)
             continue
         for t, word in enumerate(row):
-            if not isinstance(word, str) or not word:
+            if (not isinstance(word, str) or not word) and not (unknown and word is None):
                 raise DataError(f"{place}, token {t} is {word!r}; expected a non-empty string")
-        words.append([str(word) for word in row])  # numpy's strings among them
+        # numpy's strings among them
+        words.append([None if word is None else str(word) for word in row])
     return words
 
 
-def _aligned(given: Any, tokens: Words, what: str, name: str) -> Words:
-    words = _words(given, what, name)
+def _aligned(given: Any, tokens: Words, what: str, name: str, *, unknown: bool = False) -> Tags:
+    words = _words(given, what, name, unknown=unknown)
     if len(words) != len(tokens):
         raise DataError(f"{name}: {len(tokens)} sentences of tokens and {len(words)} of {what}")
     for k, (sentence, row) in enumerate(zip(tokens, words, strict=True)):

@@ -3,6 +3,9 @@
 Gold and predicted tags come as lists of sentences, each a list of strings. For one type of span,
 or for all, ``true`` counts the gold spans, ``predicted`` the predicted ones, and ``correct``
 those with the same type, start and end in both.
+
+None among the gold tags is a tag that is not known: such tokens are not counted, and spans end
+there on both sides.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 from lossnet.errors import DataError, unknown
 from lossnet.plain_text import aligned
@@ -19,7 +23,7 @@ from lossnet.tasks.sequence.tags import Span, spans
 #: What a :class:`SpanScore` says of its counts.
 SHARES = ("precision", "recall", "f1")
 MODES = ("conlleval", "strict")
-Sentences = Sequence[Sequence[str]]
+Sentences = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,22 @@ def token_accuracy(true: Sentences, predicted: Sentences) -> float:
     """
     _check(true, predicted)
     pairs = zip(chain.from_iterable(true), chain.from_iterable(predicted), strict=True)
-    right = sum(gold == guess for gold, guess in pairs)
-    return right / sum(map(len, true))
+    right = sum(gold == guess for gold, guess in pairs if gold is not None)
+    return right / _known(true)
+
+
+def without_unknown(true: Sentences, predicted: Sentences) -> tuple[Sentences, Sentences]:
+    """Both with ``O`` where the gold tag is not known, so that no span is counted there."""
+    if not any(None in tags for tags in true):
+        return true, predicted
+    pairs = [list(zip(*pair, strict=True)) for pair in zip(true, predicted, strict=True)]
+    filled = [[("O", "O") if gold is None else (gold, on) for gold, on in row] for row in pairs]
+    return [[gold for gold, _ in row] for row in filled], [[on for _, on in row] for row in filled]
+
+
+def _known(true: Sentences) -> int:
+    """How many gold tags are known."""
+    return sum(len(tags) - list(tags).count(None) for tags in true)
 
 
 def span_scores(
@@ -107,6 +125,7 @@ def span_scores(
     if mode not in MODES:
         raise unknown("mode", mode, MODES)
     accuracy = token_accuracy(true, predicted)
+    true, predicted = without_unknown(true, predicted)
     strict = mode == "strict"
     if strict and scheme is None:
         tags = {tag for side in (true, predicted) for sentence in side for tag in sentence}
@@ -142,5 +161,6 @@ def _check(true: Sentences, predicted: Sentences) -> None:
         if len(gold) != len(guess):
             counts = f"{len(gold)} true tags and {len(guess)} predicted"
             raise DataError(f"{place} has {counts}; give one for each token")
-    if not sum(map(len, true)):
-        raise DataError("no tags at all; give at least one sentence")
+    if not _known(true):
+        what = "known tags" if any(map(len, true)) else "tags"
+        raise DataError(f"no {what} at all; give at least one sentence")

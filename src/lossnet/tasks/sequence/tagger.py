@@ -138,6 +138,7 @@ class SequenceTagger(TaggingEstimator):
         validation_data: Any = None,
         unlabelled: Any = None,
         reward: RewardFunction | None = None,
+        sample_weight: Any = None,
         checkpoint: str | Path | None = None,
         resume_from_checkpoint: bool = False,
     ) -> Self:
@@ -146,7 +147,8 @@ class SequenceTagger(TaggingEstimator):
         Args:
             sentences: the sentences; or a :class:`SequenceData` with tags; or the
                 path of a file that :func:`load_sequences` can read, such as CoNLL or trees.
-            tags: their tags.
+            tags: their tags; None (or NaN) for a token whose tag is not known, which losses and
+                metrics leave out.
             columns: further columns of every token, by name, such as parts of speech.
             validation_data: ``(sentences, tags)``, ``(sentences, tags, columns)``, a
                 SequenceData or a file, for early stopping, in place of held-out sentences. Tags
@@ -156,6 +158,7 @@ class SequenceTagger(TaggingEstimator):
             reward: for methods that need one, a function ``(tokens, soft tags) -> (B,)`` that
                 scores outputs, see :class:`lossnet.tasks.sequence.Reward`. It is not saved with
                 the model.
+            sample_weight: how much each sentence counts in the losses; None: all alike.
             checkpoint: file that is written during training, to resume from.
             resume_from_checkpoint: continue from ``checkpoint``, which must exist.
         """
@@ -165,6 +168,7 @@ class SequenceTagger(TaggingEstimator):
             validation_data=validation_data,
             unlabelled=unlabelled,
             reward=reward,
+            sample_weight=sample_weight,
             checkpoint=checkpoint,
             resuming=resume_from_checkpoint,
         )

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from lossnet.checks import check_choice
-from lossnet.context import Context, stream_seed
+from lossnet.context import Context
 from lossnet.data.vectors import Coverage, WordVectors, read_vectors
 from lossnet.encoders import Pretrained
 from lossnet.encoders.encoder import Training
@@ -26,6 +26,8 @@ from lossnet.nets import EncoderFeatures, Tagger, TokenFeatures
 from lossnet.plain_text import some
 from lossnet.proposals import GBI, Proposal
 from lossnet.spaces import Categorical, Space
+from lossnet.streams import stream_seed
+from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.model_folder import CONFIG, LABELS, VOCABULARY
 from lossnet.tasks.sequence import decoding
 from lossnet.tasks.sequence.batches import SentenceSource
@@ -100,6 +102,11 @@ class TaggingEstimator(TagDecisions):
         return data.with_known_tags(*super()._cut(data, fraction, seed))
 
     def _learn_classes(self, data: SequenceData, reward: Any) -> None:
+        check_completes(self._assembled(), data.n_unknown, self.labels_noun)
+        if data.n_unknown and (self.pretrain_global or scheme_of(data) == TREES):
+            what = "pretrain_global=True learns" if self.pretrain_global else "trees are read"
+            rule = f"{what} from complete sentences; leave out those with unknown tags"
+            raise DataError(f"{data.n_unknown:,} tags are not known, and {rule}")
         own = getattr(reward, "tags", ())
         check_reward_tags(own, scheme_of(data))
         self.tags_ = sorted({*data.tag_names, *own})
@@ -142,9 +149,10 @@ class TaggingEstimator(TagDecisions):
             self.words_lost_ = count_lost(self, coded)
         targets = None
         if data.tags is not None:
-            number = {tag: i for i, tag in enumerate(self.tags_)}
+            number: dict[Any, int] = {tag: i for i, tag in enumerate(self.tags_)}
             # A tag absent from training can never be right; it stands for no span, or for any tag.
             other = number.get("O", 0)
+            number |= {None: -1}
             targets = [np.array([number.get(t, other) for t in tags]) for tags in data.tags]
 
         def judge(rows: Sequence[int], mask: Tensor) -> Rewarded:

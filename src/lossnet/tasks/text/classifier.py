@@ -21,7 +21,6 @@ from lossnet.tasks.method_checks import feature_net
 from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.encoding import Encoding
-from lossnet.tasks.multilabel.metrics import with_unseen
 from lossnet.tasks.multilabel.targets import Labels
 from lossnet.tasks.text.encoding import Pooling, TextEncoder, TextNet, Truncation
 from lossnet.tasks.text.label_lists import LabelLists, read_labels
@@ -255,12 +254,6 @@ class TextClassifier(MultiLabelClassifier):
     def predict_labels(self, X: Any) -> list[list[str]]:
         """The labels of each text, a list of names."""
         return [[self.label_names_[k] for k in np.flatnonzero(on)] for on in self.predict(X)]
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Subset accuracy: the share of texts with all labels correct."""
-        data = self._scored((X, y))
-        right = (with_unseen(self.predict(data), data.n_labels) == data.Y).all(1)
-        return float(np.average(right, weights=sample_weight))
 
     def energy(self, X: Any, Y: Any = None) -> Any:
         """Energy of label sets for their texts, ``(n,)``; lower is better.

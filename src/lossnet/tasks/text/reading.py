@@ -157,9 +157,9 @@ def unseen_labels(data: TextData, known: Sequence[str]) -> list[str]:
     """A note where data has labels that training never saw."""
     seen = set(known)
     new = [k for k, name in enumerate(data.label_names) if name not in seen]
-    new = [k for k in new if data.Y[:, k].any()]
+    new = [k for k in new if data.on[:, k].any()]
     if not new:
         return []
     names = f"label{'' if len(new) == 1 else 's'} {some([data.label_names[k] for k in new])}"
-    rows = f"{int(data.Y[:, new].any(1).sum()):,} of {counted(len(data), 'text')}"
+    rows = f"{int(data.on[:, new].any(1).sum()):,} of {counted(len(data), 'text')}"
     return [f"training never saw the {names} ({rows}): such a label counts as missed"]

@@ -81,9 +81,9 @@ class TextData(LabelSets):
         known, own = set(names), {name: k for k, name in enumerate(self.label_names)}
         if not self.labelled or self.label_names == list(names):
             return self
-        others = [name for name in own if name not in known and self.Y[:, own[name]].any()]
+        others = [name for name in own if name not in known and self.on[:, own[name]].any()]
         columns = [*names, *others]
-        Y = np.zeros((len(self), len(columns)), dtype=np.uint8)
+        Y = np.zeros((len(self), len(columns)), dtype=self.Y.dtype)
         for k, name in enumerate(columns):
             if name in own:
                 Y[:, k] = self.Y[:, own[name]]

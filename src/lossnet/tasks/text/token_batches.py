@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lossnet.context import Batch
+from lossnet.batch import Batch
 from lossnet.encoders import Coded, Tokeniser
+from lossnet.tasks.multilabel.arrays import known_of
 from lossnet.training.source import SimilarLengths
 
 #: Most sub-words of a batch of several texts, padding counted.
@@ -22,7 +23,7 @@ class TextSource(SimilarLengths):
     Args:
         coded: the texts.
         tokeniser: pads them.
-        Y: targets ``(n, L)``, or None.
+        Y: targets ``(n, L)``, NaN where they are not known, or None.
         device: where batches go.
     """
 
@@ -36,7 +37,9 @@ class TextSource(SimilarLengths):
     ) -> None:
         super().__init__([len(one.ids) for one in coded], _SUBWORDS)
         self._coded, self._tokeniser, self._device = coded, tokeniser, device
-        self._y = None if Y is None else torch.as_tensor(np.ascontiguousarray(Y))
+        known = None if Y is None else known_of(Y)
+        self._known = None if known is None else torch.as_tensor(known)
+        self._y = None if Y is None else torch.as_tensor(np.ascontiguousarray(np.nan_to_num(Y)))
 
     def batch(self, rows: Tensor | slice) -> Batch:
         numbers = range(len(self))[rows] if isinstance(rows, slice) else rows.tolist()
@@ -44,4 +47,5 @@ class TextSource(SimilarLengths):
         if self._y is None:
             return Batch(x)
         y = self._y[list(numbers)].to(self._device, torch.get_default_dtype())
-        return Batch(x, y)
+        known = None if self._known is None else self._known[list(numbers)].to(self._device)
+        return Batch(x, y, known=known)

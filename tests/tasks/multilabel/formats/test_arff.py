@@ -223,7 +223,6 @@ HEAD = "@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute y {0,1
         (HEAD + "@data\n1_0,0,1\n", "line 6: 'a' is '1_0', not a number"),
         (HEAD + "@data\n-inf,0,1\n", "line 6: 'a' is '-inf', not a number"),
         (HEAD + "@data\n1,2,1\n", "line 6: 'b' is '2'; expected one of 0, 1"),
-        (HEAD + "@data\n1,0,?\n", "line 6: label 'y' is missing"),
         (HEAD + "@attribute z {1,2\n", "line 5: the values of 'z' have no closing brace"),
         (HEAD + "@attribute 'z numeric\n", "line 5: a quoted name does not end"),
         (HEAD + "@attribute z wibble\n", "line 5: attribute 'z' has the unknown type 'wibble'"),

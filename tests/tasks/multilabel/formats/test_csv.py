@@ -98,7 +98,6 @@ def test_a_column_of_row_names_is_dropped_and_text_refused(write) -> None:
         ("a,b,label:y\n1,2,0,4\n", "line 2: 4 cells for 3 columns"),
         ('a,b,label:y\n1,"2,0\n', "is a quote left open"),
         ("a,label:y\n1,2\n", "line 2: 'label:y' is '2'; expected one of 0, 1"),
-        ("a,label:y\n1,\n", "line 2: label 'label:y' is missing"),
         ("a,label:y\n1,u\n2,v\n", "a label must be 0/1 or yes/no"),
         ("a,label:y\n1,0\nnan,0\n", "line 3: column 'a' is 'nan', not a finite number"),
         ("a,label:y\n1,0\n-inf,0\n", "line 3: column 'a' is '-inf', not a finite number"),

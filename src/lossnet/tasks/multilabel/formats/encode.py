@@ -66,8 +66,8 @@ def encode(
 ) -> list[MultiLabelData]:
     """One data set per table, with the same columns in all.
 
-    A missing number, or word of a yes/no kind, is NaN; any other missing word has zeros in all its
-    columns.
+    A missing number, word of a yes/no kind or label is NaN; any other missing word has zeros in all
+    its columns.
 
     Args:
         tables: the files of one data set, the training file first.
@@ -124,13 +124,11 @@ def _label_coding(tables: Sequence[Table], j: int) -> Coding:
 
 
 def _label_block(table: Table, codings: dict[int, Coding]) -> np.ndarray[Any, Any]:
+    """Labels (n, L): NaN where missing."""
     check_cells(table.path, table.n_rows, len(codings), "labels")
     block = _block(table, codings)
     block = block.toarray() if hasattr(block, "toarray") else block
-    for row, k in np.argwhere(np.isnan(block)):
-        name = table.attributes[list(codings)[k]].name
-        raise table.error(row, f"label {name!r} is missing (?); a label must be 0 or 1")
-    return block.astype(np.uint8)
+    return block
 
 
 def _block(table: Table, codings: dict[int, Coding]) -> Any:
