@@ -168,14 +168,15 @@ class Context:
         """Logits ``(B, *S)`` of a task-net, with their graph where the phase trains it."""
         if name in self.given:
             return self.given[name]
-        net = self.nets[name]
+        net, trained = self.nets[name], name
         if isinstance(net, Derived):
             call = partial(net.logits, self)
+            trained = name if net.trainable else net.base
         elif name in self._shared:
             call = partial(net.head, self.features(name))
         else:
             call = partial(net, self.batch.x)
-        return self._cached("logits", name, name in self.training, call)
+        return self._cached("logits", name, trained in self.training, call)
 
     def features(self, name: str) -> Any:
         """What a :class:`~lossnet.nets.Headed` net's head is given, for other heads to share."""

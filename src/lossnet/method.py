@@ -191,6 +191,8 @@ class Method:
 
     def _check_nets(self) -> None:
         trained = frozenset().union(*(phase.trained | {*phase.copies} for phase in self.phases))
+        follow = {n for n, plan in self.derived.items() if not plan.kind.trainable}
+        trained |= {name for name in follow if self.derived[name].base in trained}
         what = f"method {self.name!r}"
         if missing := self.nets - trained - self.given:
             raise SettingError(f"{what} uses {', '.join(sorted(missing))} without ever training it")

@@ -3,6 +3,7 @@
 from lossnet.nets.base import Derivation, Derived, Headed, SharedFeatures, WithFeatures
 from lossnet.nets.convolution import FCN, FCNFeatures, FCNHead
 from lossnet.nets.derived import SharedHead, Stacked
+from lossnet.nets.members import HeldOut, LabelMLPs
 from lossnet.nets.mlp import Dropout, FeatureMLP, LabelHead, LabelMLP
 from lossnet.nets.recurrent import BiLSTM, CharacterCNN, EncoderFeatures, Tagger, TokenFeatures
 from lossnet.nets.tokens import Tokens
@@ -21,8 +22,10 @@ __all__ = [
     "FCNHead",
     "FeatureMLP",
     "Headed",
+    "HeldOut",
     "LabelHead",
     "LabelMLP",
+    "LabelMLPs",
     "SharedFeatures",
     "SharedHead",
     "Stacked",

@@ -93,11 +93,13 @@ class Derived(nn.Module):
     Attributes:
         base: name of the other net.
         needs_target: whether it can run only where the truth is known.
+        trainable: whether it has parameters of its own; where not, it is trained with the other.
         shares_features: whether it reads the other net's features.
     """
 
     base: str
     needs_target: ClassVar[bool] = False
+    trainable: ClassVar[bool] = True
     shares_features: ClassVar[bool] = False
 
     @classmethod

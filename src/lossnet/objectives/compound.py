@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,6 +20,20 @@ from lossnet.proposals.proposal import Proposal
 from lossnet.spaces import sparse
 
 
+class Fold(NamedTuple):
+    """The rows that a part leaves out: those of fold ``index`` among ``count`` folds."""
+
+    index: int
+    count: int
+
+    def __call__(self, context: Context, losses: Tensor) -> Tensor:
+        """Losses ``(B,)``, 0 on the fold's rows and count / (count - 1) times as much on others."""
+        fold = context.batch.fold
+        if fold is None:
+            return losses
+        return losses * (fold != self.index) * (self.count / (self.count - 1))
+
+
 @dataclass(frozen=True)
 class Part(Checked):
     """``weight`` times an objective, under a name of its own in the history.
@@ -29,12 +43,14 @@ class Part(Checked):
         weight: its weight.
         objective: what is summed.
         rows: the ``"batch"`` itself, or the ``"unlabelled"`` rows that come with it.
+        fold: the rows of the batch that are left out; None: none.
     """
 
     name: str
     weight: float
     objective: Objective
     rows: Literal["batch", "unlabelled"] = "batch"
+    fold: Fold | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -114,6 +130,7 @@ class Compound(Objective):
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Tensor:
         total: Tensor | None = None
         for part, value in zip(self._counted, self._losses(context, keep_graph), strict=True):
+            value = value if part.fold is None else part.fold(context, value)
             context.report(part.name, value)
             weight = part.weight
             if part.rows == "unlabelled":

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 
 from lossnet.context import Context
-from lossnet.parameters import Count, Weight
+from lossnet.parameters import AtLeast, Count, Weight
 from lossnet.proposals.noise import image_noise
 from lossnet.proposals.proposal import PATH, Candidates, FromNet
 
 
 @dataclass(frozen=True)
 class NetOutput(FromNet):
-    """The net's own relaxed output, F(x): one candidate."""
+    """The net's own relaxed output, F(x): one candidate.
+
+    Args:
+        net: the net.
+        member: of several nets that share a pass, with logits ``(B, M, *S)``, the one that is
+            meant; None where the net is one.
+    """
 
     net: str = "task"
+    member: Annotated[int, AtLeast(0)] | None = None
     provides = PATH
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
-        logits = self.logits(context, keep_graph).unsqueeze(0)
+        logits = self.logits(context, keep_graph)
+        logits = (logits if self.member is None else logits[:, self.member]).unsqueeze(0)
         return Candidates(context.space.relax(logits), logits=logits)
 
 

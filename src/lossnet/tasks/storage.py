@@ -38,6 +38,7 @@ def save(model: StructuredEstimator, path: str | Path, *, keep_energy: bool) -> 
     weighed = model.decision_.weight or model._decision().weight
     used |= {"energy"} if weighed else set()
     used |= {str(getattr(model.nets_[name], "reads", None)) for name in used}
+    used |= {plan.base for name, plan in model.method_.derived.items() if name in used}
     kept = [name for name in sorted(model.nets_) if keep_energy or name in used]
     _check_unchanged(model, kept)
     tensors, facts = model._pack()

@@ -15,7 +15,42 @@ from lossnet.batch import Batch
 from lossnet.training.source import Source
 
 
-class WeightedRows:
+class _Wrapped:
+    """The rows of another source, in the same order."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
+        return self._source.shuffled(size, generator)
+
+    def in_order(self, size: int) -> Sequence[Tensor | slice]:
+        return self._source.in_order(size)
+
+
+class InFolds(_Wrapped):
+    """The rows of another source, each in a fold that one of several nets leaves out.
+
+    Args:
+        source: the rows.
+        folds: ``(n,)`` the number of each row's fold.
+    """
+
+    def __init__(self, source: Source, folds: np.ndarray) -> None:
+        super().__init__(source)
+        self._folds = torch.as_tensor(np.asarray(folds, dtype=np.int64), device="cpu")
+
+    def batch(self, rows: Tensor | slice) -> Batch:
+        batch = self._source.batch(rows)
+        assert batch.target is not None
+        fold = self._folds[rows if isinstance(rows, slice) else rows.cpu()]
+        return replace(batch, fold=fold.to(batch.target.device))
+
+
+class WeightedRows(_Wrapped):
     """The rows of another source, with weights.
 
     Args:
@@ -28,11 +63,8 @@ class WeightedRows:
     def __init__(
         self, source: Source, rows: np.ndarray | None = None, labels: np.ndarray | None = None
     ) -> None:
-        self._source = source
+        super().__init__(source)
         self._rows, self._labels = (None if one is None else _tensor(one) for one in (rows, labels))
-
-    def __len__(self) -> int:
-        return len(self._source)
 
     def weight_of(self, rows: Tensor | slice) -> Tensor | None:
         """The weights of these rows of a batch, ``(B,)``, or None."""
@@ -54,12 +86,6 @@ class WeightedRows:
             return batch
         off, on = self._labels.to(target)
         return replace(batch, entry_weight=torch.lerp(off, on, target))
-
-    def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
-        return self._source.shuffled(size, generator)
-
-    def in_order(self, size: int) -> Sequence[Tensor | slice]:
-        return self._source.in_order(size)
 
     def checksum(self) -> str:
         """Of the weights."""

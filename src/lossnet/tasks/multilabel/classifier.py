@@ -16,7 +16,8 @@ from lossnet.energies import LabelEnergy
 from lossnet.errors import DataError, SettingError
 from lossnet.method import Method
 from lossnet.needs import CONSTRAINT
-from lossnet.nets import LabelMLP
+from lossnet.nets import LabelMLP, LabelMLPs
+from lossnet.recipes.members import MEMBERS, with_members
 from lossnet.spaces import Binary, Space
 from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.multilabel import class_weights, thresholds
@@ -30,13 +31,15 @@ from lossnet.tasks.multilabel.listed_columns import check_listed
 from lossnet.tasks.multilabel.metrics import get_metric
 from lossnet.tasks.multilabel.paper_settings import PAPERS
 from lossnet.tasks.multilabel.stored import pack, unpack
-from lossnet.tasks.multilabel.stratified import stratified_split
+from lossnet.tasks.multilabel.stratified import stratified_folds, stratified_split
 from lossnet.tasks.multilabel.targets import Labels
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import Standardiser
 from lossnet.tasks.weights import check_row_weights
+from lossnet.streams import stream_seed
 from lossnet.training import Arrays, Source
 from lossnet.training.predict import over_batches
+from lossnet.training.weights import InFolds
 
 
 @dataclass(eq=False, repr=False)
@@ -66,6 +69,9 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         energy_dropout: dropout of the loss-net; None uses ``dropout``, but 0 for methods that
             descend on the energy, because prediction descends without dropout.
         global_hidden: width of the energy's global part.
+        members: number of task-nets, whose mean predicts. Each leaves out a fold of the training
+            rows; the loss-net learns from the nets that have not seen the row. See
+            :mod:`lossnet.recipes.members`.
         task_net, energy_net: functions ``(features, labels) -> nn.Module`` or ``Energy`` that
             build the task-net and the loss-net.
         energy_features: the loss-net's feature network: ``"own"``, ``"copy"`` (it starts with the
@@ -114,6 +120,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             classes of a 1-D y.
         label_sets_: label sets that most training rows have, for ``"mode"`` and ``"known"``.
         decision_: the :class:`~lossnet.tasks.decision.Decision` and what was measured of it.
+        folds_: with ``members``, the number of the one that left out each training row.
         temperature_: what :meth:`calibrate` learnt, or None.
         best_metric_: validation metric of the restored weights; None without validation data.
         refine_steps_: number of steps chosen by :meth:`tune_refinement`; None if not tuned.
@@ -131,6 +138,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     input_dropout: float = 0.0
     energy_dropout: float | None = None
     global_hidden: int = 200
+    members: int = 1
     task_net: NetFactory | None = None
     energy_net: NetFactory | None = None
     categorical_features: Sequence[Any] | None = None
@@ -161,12 +169,19 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             check_share(name, self._filled_in(method)[name])
         for name in ("task_net", "energy_net"):
             check_factory(name, getattr(self, name))
+        if self.members > 1 and self.task_net is not None:
+            rule = "members must be 1 with a task_net of your own"
+            raise SettingError(f"{rule}, got {self.members}; leave one of the two out")
         thresholds.check_threshold(self.threshold)
         as_stored(self.constraints)
         check_listed(self.categorical_features)
         class_weights.check_setting(self.class_weight, method)
         if not isinstance(self.standardise, bool):
             check_choice("standardise", self.standardise, ["auto", "min-max", "True", "False"])
+
+    def _assembled(self) -> Method:
+        check_int("members", self.members)
+        return with_members(super()._assembled(), self.members)
 
     def _metric_name(self) -> str:
         return get_metric(self.metric).name
@@ -227,6 +242,12 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     def _learn(self, data: Any, validation: Any, unlabelled: Any, seed: int) -> None:
         if validation is not None:
             thresholds.check_metric(get_metric(self.metric), validation.Y)
+        if len(data) < self.members:
+            rule = f"members must be at most the number of training rows, {len(data)}"
+            raise DataError(f"{rule}, got {self.members}")
+        if self.members > 1:
+            rng = np.random.default_rng(stream_seed(seed, "folds"))
+            self.folds_ = stratified_folds(data.Y, self.members, rng)
         self.imputer_ = Imputer.of(data.X)
         self.standardiser_ = Standardiser.of(self.imputer_(data.X), self.standardise)
 
@@ -239,13 +260,19 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
             return own(*sizes)
         widths: dict[str, Any] = {"hidden": self.hidden, "input_dropout": self.input_dropout}
         filled_in = self._filled_in(self.method_)
+        if name == MEMBERS:
+            own_widths = {**widths, "dropout": filled_in["dropout"]}
+            return LabelMLPs(*sizes, members=self.members, **own_widths)
         if name != "energy":
             return LabelMLP(*sizes, dropout=filled_in["dropout"], **widths)
         widths |= {"dropout": filled_in["energy_dropout"], "features": features}
         return LabelEnergy(*sizes, global_hidden=self.global_hidden, **widths)
 
     def _source(self, data: Any, *, training: bool = False, reward: Any = None) -> Source:
-        return self._batches(data, data.Y[:, : self.n_labels_] if data.labelled else None)
+        found = self._batches(data, data.Y[:, : self.n_labels_] if data.labelled else None)
+        if self.members == 1 or not training or not data.labelled:
+            return found
+        return InFolds(found, self.folds_)
 
     def _batches(self, data: Any, Y: np.ndarray | None) -> Any:
         """Batches of the rows with these targets."""
