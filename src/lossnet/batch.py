@@ -19,7 +19,7 @@ class Batch:
     ``known`` ``(B, *P)`` is true where the truth is known; None: everywhere. Elsewhere the target
     holds any finite number, which :attr:`Context.target` replaces. ``row_weight`` ``(B,)`` says how
     much a row counts, ``entry_weight`` ``(B, *P)`` how much an entry of it in the cross-entropy;
-    None: all alike. ``fold`` ``(B,)`` is the number of the member of several nets that leaves the row
+    None: all alike. ``fold`` ``(B,)`` is the number of the one of several nets that leaves the row
     out; None: all learn from it.
     """
 

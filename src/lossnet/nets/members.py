@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -44,7 +45,7 @@ class LabelMLPs(nn.Module):
         self.members = members
         self.input_dropout, self.dropout = Dropout(input_dropout), Dropout(dropout)
         widths = [in_features, *hidden]
-        pairs = list(zip(widths, widths[1:], strict=False))
+        pairs = list(itertools.pairwise(widths))
         self.weights = nn.ParameterList(torch.empty(members, *pair) for pair in pairs)
         for weight, (inputs, _) in zip(self.weights, pairs, strict=True):
             bound = math.sqrt(6.0 / inputs)  # Kaiming-uniform for relu, as in FeatureMLP

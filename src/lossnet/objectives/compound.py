@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
@@ -15,16 +15,17 @@ from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, TARGET, UNLABELLED
 from lossnet.objectives.compare import Compare
 from lossnet.objectives.objective import Objective
-from lossnet.parameters import Checked
+from lossnet.parameters import AtLeast, Checked
 from lossnet.proposals.proposal import Proposal
 from lossnet.spaces import sparse
 
 
-class Fold(NamedTuple):
+@dataclass(frozen=True)
+class Fold(Checked):
     """The rows that a part leaves out: those of fold ``index`` among ``count`` folds."""
 
-    index: int
-    count: int
+    index: Annotated[int, AtLeast(0)]
+    count: Annotated[int, AtLeast(2)]
 
     def __call__(self, context: Context, losses: Tensor) -> Tensor:
         """Losses ``(B,)``, 0 on the fold's rows and count / (count - 1) times as much on others."""

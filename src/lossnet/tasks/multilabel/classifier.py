@@ -19,6 +19,7 @@ from lossnet.needs import CONSTRAINT
 from lossnet.nets import LabelMLP, LabelMLPs
 from lossnet.recipes.members import MEMBERS, with_members
 from lossnet.spaces import Binary, Space
+from lossnet.streams import stream_seed
 from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.multilabel import class_weights, thresholds
 from lossnet.tasks.multilabel.arrays import with_unseen
@@ -36,7 +37,6 @@ from lossnet.tasks.multilabel.targets import Labels
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import Standardiser
 from lossnet.tasks.weights import check_row_weights
-from lossnet.streams import stream_seed
 from lossnet.training import Arrays, Source
 from lossnet.training.predict import over_batches
 from lossnet.training.weights import InFolds

@@ -151,6 +151,9 @@ class TextClassifier(MultiLabelClassifier):
             raise SettingError(f"{what}; pass encoder=, or leave it out")
         if self.categorical_features is not None:
             raise SettingError("categorical_features is for columns, which texts do not have")
+        if self._trains_encoder and self.members > 1:
+            rule = "members must be 1 where the encoder is trained"
+            raise SettingError(f"{rule}, got {self.members}; use encoder_training='frozen'")
         if self._trains_encoder and any(map(self._own_factory, ("task", "energy"))):
             raise SettingError("task_net and energy_net are for encoder_training='frozen'")
 
