@@ -1,8 +1,8 @@
 """Write the tables of the results store into the docs: ``python benchmarks/report.py``.
 
 Replaces the text between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` in README.md,
-docs/results.md, docs/choosing.md, docs/decisions.md and docs/papers.md. ``--check`` only reports
-whether they are up to date.
+docs/results.md, docs/choosing.md, docs/decisions.md, docs/methods.md, docs/structured.md and
+docs/papers.md. ``--check`` only reports whether they are up to date.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from pathlib import Path
 import citations
 import costs
 import dvn
+import few_labels
 import images
 import implicit_study
 import ising
 import label_decisions
+import members
 import multilabel
 import partial_labels
 import roles
@@ -28,6 +30,7 @@ import sequence
 import structured_decisions
 import tagging_speed
 import text
+import wrapper
 
 from lossnet.papers.report import page as papers_page
 from lossnet.reports import find, summarise
@@ -42,6 +45,7 @@ PAGES = tuple(
         "docs/decisions.md",
         "docs/methods.md",
         "docs/papers.md",
+        "docs/structured.md",
     )
 )
 
@@ -189,6 +193,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "costs": costs.table,
     "refinement": refinement,
     "implicit-study": lambda: printed(implicit_study.table),
+    "few-labels": lambda: printed(few_labels.table),
+    "members": lambda: printed(members.table),
+    "wrapper": lambda: printed(wrapper.table, metric="subset-accuracy"),
     "partial-labels": lambda: printed(partial_labels.table),
     "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
     "decisions-exact": lambda: printed(label_decisions.table, metric="subset-accuracy"),

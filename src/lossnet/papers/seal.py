@@ -33,8 +33,8 @@ _CHANGES = (
     Change(
         "cross-entropy",
         "spo_fun",
-        "columns centred and scaled, not mapped to [0, 1]",
-        settings={"standardise": True},
+        "columns mapped to [0, 1], not centred and scaled",
+        settings={"standardise": "min-max"},
     ),
     Change("dvn", "cal500", "the rate is never lowered", {"energy_optimiser": {"plateau": None}}),
     Change("dvn", "cal500", "patience 100", settings={"patience": 100}),
@@ -45,6 +45,30 @@ _CHANGES = (
         {"energy_optimiser": {"plateau": None}},
         {"patience": 100},
     ),
+)
+_CODED = (
+    "the released data code words in the order declared, so that YES is 0 and the input nearly "
+    "constant, and keep the rows' names as numbers; coded so, ours loses 26 to 28 points, and "
+    "cross-entropy depends as much on the seed as the paper's (below)."
+)
+_WHY = {
+    ("cross-entropy", "genbase"): _CODED,
+    ("dvn", "genbase"): _CODED,
+    ("seal-regression", "genbase"): "the coding of words is another, as for cross-entropy; "
+    "this row was not run with theirs.",
+    ("dvn", "cal500"): "the released rule halves a rate of 6.5e-5 after six epochs without a "
+    "better F1, when the value network has hardly moved; with the rate left alone F1 is 43.3 "
+    "(below). What remains is not explained. The default's steps of 0.5 are too short for 26 "
+    "labels at 0.5, see the tuned column.",
+    ("seal-nce", "cal500"): "as released it has the paper's F1 at 0.5; the default has an entropy "
+    "term and is meant for a tuned threshold, where it is ahead.",
+    ("dvn", "bibtex"): "papers 000 and 001 print 45.95 and 42.73 for this row; with the plain "
+    "steps of DVN's authors, the default here, benchmarks/dvn.py has 46.2 ± 0.3 on the official "
+    "parts.",
+}
+_HORSES = (
+    "one of two seeds has the paper's number, the other is 4 points lower with both losses; "
+    "regression gains 0.4 here, 1.4 in the paper."
 )
 _TEXT = Benchmark("benchmarks/text.py", "aapd_small")
 _ROLES = Benchmark("benchmarks/roles.py", "roles-bilstm")
@@ -115,6 +139,7 @@ TABLES = (
         ),
         ours=_OURS,
         seeds=10,
+        why=_WHY,
         changes=_CHANGES,
     ),
     Table(
@@ -177,6 +202,9 @@ TABLES = (
             Row("SEAL-dynamic (NCE)", "seal-nce", "76.78±0.60"),
         ),
         ours="the same parts, 36 crops averaged at test; by default the task-net is a small U-Net",
+        why=dict.fromkeys(
+            [(row, "horses") for row in ("cross-entropy", "seal-regression")], _HORSES
+        ),
     ),
     Table(
         "seal-iclr-table2",

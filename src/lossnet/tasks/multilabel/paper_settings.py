@@ -123,8 +123,10 @@ seal-regression-s      5x500 0.2 400 9+1x10 2.121e-4 9.355e-4 1e-5     0.01938  
 seal-nce               4x300 0.1 300 3+1x10 0.008205 5.437e-4 1e-5     1        -      40  -
 seal-ranking           4x300 0.1 300 3+1x5  0.00612  0.001089 1e-5     1.19     -      40  -
 """
-#: Data whose released files have real-valued columns normalised to [0, 1].
-_NORMALISED = ("cal500", "eurlexev", "expr_fun", "spo_fun")
+#: Data whose real-valued columns are mapped to [0, 1]. The released files of these and of expr_fun
+#: and spo_fun are normalised, how is not said; cross-entropy has the paper's F1 on cal500 in this
+#: way, on spo_fun with centred and scaled columns, which are the default.
+_NORMALISED = ("cal500", "eurlexev")
 _BATCH = 32
 _CUT: dict[str, Any] = {"threshold": 0.5, "decode": "threshold", "metric": "example-f1"}
 _COMMON: dict[str, Any] = {
