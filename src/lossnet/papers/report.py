@@ -77,11 +77,18 @@ class Filled:
             if rows:
                 lines += ["", f"{'#' * (level + 1)} {column.printed}{_origin(column)}", ""]
                 usual = () if run_only or column.benchmark else (Kind("preset"), Kind("default"))
-                has = [k for k in self.kinds if any(self.values(row, column, k) for row in rows)]
+                has = [k for k in self.kinds if self._adds(rows, column, k)]
                 kinds = [kind for kind in self.kinds if kind in has or kind in usual]
                 lines += [*self._lines(rows, column, kinds), *self._reasons(rows, column)]
                 lines += self._changes(column, run_only=run_only)
         return "\n".join(lines)
+
+    def _adds(self, rows: Sequence[Row], column: Column, kind: Kind) -> bool:
+        """Whether a kind has numbers that are not those of the paper's schedule again."""
+        found = [(self.values(r, column, kind), r) for r in rows if self.values(r, column, kind)]
+        full = Kind("preset", "paper")
+        again = kind == Kind("preset") and full in self.kinds
+        return any(not again or own != self.values(row, column, full) for own, row in found)
 
     def _lines(self, rows: Sequence[Row], column: Column, kinds: Sequence[Kind]) -> list[str]:
         tuned = any(self._tuned.get((row.label, column.printed, k)) for row in rows for k in kinds)
