@@ -191,8 +191,8 @@ class Method:
 
     def _check_nets(self) -> None:
         trained = frozenset().union(*(phase.trained | {*phase.copies} for phase in self.phases))
-        follow = {n for n, plan in self.derived.items() if not plan.kind.trainable}
-        trained |= {name for name in follow if self.derived[name].base in trained}
+        free = {name: plan.base for name, plan in self.derived.items() if not plan.kind.trainable}
+        trained |= {name for name, base in free.items() if base in trained}
         what = f"method {self.name!r}"
         if missing := self.nets - trained - self.given:
             raise SettingError(f"{what} uses {', '.join(sorted(missing))} without ever training it")
@@ -296,6 +296,5 @@ class Method:
         steps = dict.fromkeys(sorted(self.nets), 0)
         for phase in self.phases:
             for update in phase.updates:
-                count = update.steps * phase.repeats
-                steps |= {name: max(steps[name], count) for name in update.trained}
+                steps |= {n: max(steps[n], update.steps * phase.repeats) for n in update.trained}
         return steps

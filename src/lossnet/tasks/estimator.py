@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lossnet.checks import check_int, describe
@@ -181,11 +179,6 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstima
 
     def _validated(self, data: Any, source: Any, by: Proposal) -> float:
         return self._measure(data, self._outputs(by, data, source=source))
-
-    def _seed(self) -> int:
-        """The seed of a fit: the ``random_state`` itself, or a number drawn from it."""
-        drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return int(self.random_state) if isinstance(self.random_state, Integral) else drawn
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
+from sklearn.utils import check_random_state
+
 from lossnet.checks import describe
 from lossnet.errors import SettingError
 from lossnet.training import Checkpoint, Trainer, reporters, resume, save_checkpoint
 
 
 class Resumes:
-    """What an estimator does during training, besides training."""
+    """The seed of a fit, and what an estimator does during training besides training."""
+
+    def _seed(self: Any) -> int:
+        """The seed of a fit: the ``random_state`` itself, or a number drawn from it."""
+        drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return int(self.random_state) if isinstance(self.random_state, Integral) else drawn
 
     def _check_resume(self: Any, checkpoint: Any, wanted: bool) -> None:
         if wanted and checkpoint is None:

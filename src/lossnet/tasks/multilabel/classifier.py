@@ -24,26 +24,23 @@ from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.multilabel import class_weights, thresholds
 from lossnet.tasks.multilabel.arrays import with_unseen
 from lossnet.tasks.multilabel.constrained import as_stored, bound_to
-from lossnet.tasks.multilabel.dataset import MultiLabelData
-from lossnet.tasks.multilabel.deciding import LabelDecisions
 from lossnet.tasks.multilabel.imputer import Imputer
-from lossnet.tasks.multilabel.inputs import learn_rows, read_rows
+from lossnet.tasks.multilabel.label_rows import LabelRows
 from lossnet.tasks.multilabel.listed_columns import check_listed
 from lossnet.tasks.multilabel.metrics import get_metric
 from lossnet.tasks.multilabel.paper_settings import PAPERS
 from lossnet.tasks.multilabel.stored import pack, unpack
-from lossnet.tasks.multilabel.stratified import stratified_folds, stratified_split
-from lossnet.tasks.multilabel.targets import Labels
+from lossnet.tasks.multilabel.stratified import stratified_folds
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.standardiser import Standardiser
 from lossnet.tasks.weights import check_row_weights
-from lossnet.training import Arrays, Source
+from lossnet.training import Source
 from lossnet.training.predict import over_batches
 from lossnet.training.weights import InFolds
 
 
 @dataclass(eq=False, repr=False)
-class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
+class MultiLabelClassifier(ClassifierMixin, LabelRows):
     """A feed-forward network for many labels at once, trained with a learned loss.
 
     :meth:`fit` takes features X ``(n, d)``: an array, a scipy sparse matrix or a pandas DataFrame.
@@ -147,7 +144,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
     constraints: Sequence[Any] | None = None
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
-    provides = LabelDecisions.provides | CONSTRAINT
+    provides = LabelRows.provides | CONSTRAINT
     papers = PAPERS
 
     def __sklearn_tags__(self) -> Any:
@@ -191,50 +188,11 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         energy = default if self.energy_dropout is None else self.energy_dropout
         return {"dropout": self.dropout, "energy_dropout": energy}
 
-    def _data(self, inputs: Any, targets: Any = None) -> MultiLabelData:
-        """Rows checked: float32, no infinity; the first, in ``fit``, decide on the columns."""
-        first = not hasattr(self, "labels_")
-        if isinstance(inputs, MultiLabelData):
-            if targets is not None:
-                raise DataError(f"{inputs.name} holds its labels; leave out Y")
-            targets = inputs if inputs.labelled else None
-        elif first and targets is None:
-            raise DataError("fit requires y to be passed, but the target y is None")
-        if first:
-            X, self.encoding_ = learn_rows(self, inputs)
-        else:
-            X = read_rows(self, inputs, self.encoding_)
-        if targets is None:
-            return MultiLabelData(X)
-        if not first:
-            return MultiLabelData(X, self.labels_.encode(targets))
-        self._set_labels(labels := Labels.of(targets))
-        parents = targets.parents if isinstance(targets, MultiLabelData) else None
-        Y = labels.encode(targets)
-        return MultiLabelData(X, Y, label_names=labels.names, parents=parents)
-
-    def _set_labels(self, labels: Labels) -> None:
-        self.labels_ = labels
-        self.label_names_, self.n_labels_ = labels.names, len(labels.names)
-        both = np.tile([0, 1], (self.n_labels_, 1))
-        self.classes_ = both if labels.classes is None else labels.classes
-
     def _learn_classes(self, data: Any, reward: Any) -> None:
         method = self._assembled()
         check_completes(method, data.n_unknown, self.labels_noun)
         class_weights.checked(self.class_weight, self.labels_)
         self.constraints_ = bound_to(data, self.constraints, method)
-
-    def _cut(self, data: MultiLabelData, fraction: float, seed: int) -> Any:
-        return stratified_split(data.Y, fraction, np.random.default_rng(seed))
-
-    def _split(self, data: Any, given: Any, seed: int) -> tuple[Any, Any, Any]:
-        data, validation, rows = super()._split(data, given, seed)
-        if validation is None or given is not None or not isinstance(data, MultiLabelData):
-            return data, validation, rows
-        # A category that only rows held out have is absent from training.
-        self.encoding_, kept = self.encoding_.narrowed(data.X)
-        return data.with_features(kept), validation.with_features(kept), rows
 
     def _entry_weights(self, data: Any) -> np.ndarray | None:
         return class_weights.weights(self.class_weight, self.labels_, data.Y[:, : self.n_labels_])
@@ -273,18 +231,6 @@ class MultiLabelClassifier(ClassifierMixin, LabelDecisions):
         if self.members == 1 or not training or not data.labelled:
             return found
         return InFolds(found, self.folds_)
-
-    def _batches(self, data: Any, Y: np.ndarray | None) -> Any:
-        """Batches of the rows with these targets."""
-        own = any(map(self._own_factory, ("task", "energy")))
-        X, transform = self.imputer_(data.X), self.standardiser_
-        return Arrays(X, Y, device=self.device, share=not own, transform=transform)
-
-    def _measure(self, data: Any, outputs: Any) -> float:
-        """The metric at the threshold a user would get."""
-        proba = with_unseen(self._calibrated(outputs), data.n_labels)
-        metric = get_metric(self.metric)
-        return thresholds.validation_metric(self.threshold, metric, data.Y, proba)
 
     def _finish(self, validation: Any) -> None:
         self.threshold_: Any = 0.5 if isinstance(self.threshold, str) else float(self.threshold)

@@ -105,6 +105,12 @@ class LabelDecisions(StructuredEstimator):
 
     # Thresholds ------------------------------------------------------------------------------
 
+    def _measure(self, data: Any, outputs: Any) -> float:
+        """The metric at the threshold a user would get."""
+        proba = with_unseen(self._calibrated(outputs), data.n_labels)
+        metric = get_metric(self.metric)
+        return thresholds.validation_metric(self.threshold, metric, data.Y, proba)
+
     def _choose_threshold(self, data: Any) -> None:
         metric, outputs = get_metric(self.metric), self._outputs(self._proposal(), data)
         proba = with_unseen(self._calibrated(outputs), data.n_labels)
