@@ -3,6 +3,7 @@
 from lossnet.nets.base import Derivation, Derived, Headed, SharedFeatures, WithFeatures
 from lossnet.nets.convolution import FCN, FCNFeatures, FCNHead
 from lossnet.nets.derived import SharedHead, Stacked
+from lossnet.nets.forest import Forest
 from lossnet.nets.members import HeldOut, LabelMLPs
 from lossnet.nets.mlp import Dropout, FeatureMLP, LabelHead, LabelMLP
 from lossnet.nets.recurrent import BiLSTM, CharacterCNN, EncoderFeatures, Tagger, TokenFeatures
@@ -21,6 +22,7 @@ __all__ = [
     "FCNFeatures",
     "FCNHead",
     "FeatureMLP",
+    "Forest",
     "Headed",
     "HeldOut",
     "LabelHead",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
@@ -71,6 +71,10 @@ class HeldOut(Derived):
 
     Args:
         base: name of the members' net, whose logits are ``(B, M, *S)``.
+
+    Attributes:
+        voters: what reads other models' probabilities ``(B, *S)`` off the inputs, or None.
+        share: what these count in the output, from 0 to 1.
     """
 
     trainable: ClassVar[bool] = False
@@ -78,13 +82,23 @@ class HeldOut(Derived):
     def __init__(self, base: str) -> None:
         super().__init__()
         self.base = base
+        self.voters: Callable[[Tensor], Tensor] | None = None
+        self.share = 0.0
 
     @classmethod
     def build(cls, base: str, net: nn.Module, outputs: tuple[int, ...], space: Space) -> HeldOut:
         return cls(base)
 
     def logits(self, context: Context) -> Tensor:
-        each, fold = context.logits(self.base), context.batch.fold
+        each, fold, space = context.logits(self.base), context.batch.fold, context.space
+        voters = self.voters if self.share else None
         if fold is not None:
-            return each[torch.arange(len(fold), device=each.device), fold]
-        return context.space.unrelax(context.space.relax(each).mean(1))
+            logits = each[torch.arange(len(fold), device=each.device), fold]
+            if voters is None:
+                return logits
+            found = space.relax(logits)
+        else:
+            found = space.relax(each).mean(1)
+        if voters is not None:
+            found = torch.lerp(found, voters(context.batch.x), self.share)
+        return space.unrelax(found)

@@ -2,7 +2,8 @@
 
 Fold m is left out by member m: L_F = Σ_m over the rows of other folds of L_F(member m). On a row of
 fold m, the candidates of the loss-net come from member m, which has never seen the row, so that it
-learns from outputs as they are on new rows (cross-fitting). The mean of all members predicts.
+learns from outputs as they are on new rows (cross-fitting). The mean of all members predicts, and
+trees can join it.
 """
 
 from __future__ import annotations
@@ -20,19 +21,25 @@ from lossnet.proposals import NetOutput
 MEMBERS = "members"
 
 
-def with_members(method: Method, members: int) -> Method:
-    """The method with that many task-nets; the method itself with one."""
-    if members == 1:
+def with_members(method: Method, members: int, *, trees: bool = False) -> Method:
+    """The method with that many task-nets; the method itself with one and without ``trees``."""
+    if members == 1 and not trees:
         return method
     trains = [update for update in method.updates if "task" in update.trained]
     copied = any({"task"} & {*one.copies, *one.copies.values()} for one in method.phases)
     bases = {plan.base for plan in method.derived.values()}
     plain = all(_is_plain(update) for update in method.updates)
     if not trains or not plain or copied or "task" in bases:
+        rule, got = "members must be 1", f", got {members}"
+        if members == 1:
+            rule, got = "trees must be 0", ""
         raise SettingError(
-            f"members must be 1 with the method {method.name!r}, got {members}: several nets take "
+            f"{rule} with the method {method.name!r}{got}: several nets, and trees, take "
             "a task-net that is trained by itself; use cross-entropy, a seal method or alen"
         )
+    if trees and not method.task_net_predicts:
+        what = f"trees must be 0 with the method {method.name!r}, which gives no probabilities"
+        raise SettingError(f"{what}; use cross-entropy or a seal method")
     phases = []
     for phase in method.phases:
         updates = tuple(_each(update, members) for update in phase.updates)
@@ -58,5 +65,6 @@ def _each(update: Update, members: int) -> Update:
     parts = []
     for m in range(members):
         own = replace(judge, prediction=NetOutput(MEMBERS, member=m))
-        parts.append(Part(f"member {m}", 1.0, own, fold=Fold(m, members)))
+        left_out = Fold(m, members) if members > 1 else None
+        parts.append(Part(f"member {m}", 1.0, own, fold=left_out))
     return replace(update, trains=MEMBERS, objective=Compound(tuple(parts)))

@@ -92,7 +92,7 @@ class TaskEstimator(Fitted):
         return {}
 
     def _filled_in(self, method: Method) -> dict[str, Any]:
-        """The parameters whose None leaves the choice to the method or to another parameter."""
+        """Parameters whose None leaves the choice to the method or to another parameter."""
         return {}
 
     def _data(self, inputs: Any, targets: Any = None) -> Any:
@@ -104,6 +104,9 @@ class TaskEstimator(Fitted):
 
     def _learn(self, data: Any, validation: Any, unlabelled: Any, seed: int) -> None:
         """Set what turns data into numbers: scales, vocabularies, from the rows trained on."""
+
+    def _fit_beforehand(self, data: Any, seed: int, **weights: Any) -> None:
+        """Fit what the nets build on."""
 
     def _check_fits(self, data: Any, what: str | None = None) -> Any:
         """The data, or an error that calls it ``what`` where the model cannot take it."""

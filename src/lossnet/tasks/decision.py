@@ -118,6 +118,7 @@ def choose(
     metric: Callable[[np.ndarray], float],
     *,
     insist: bool = False,
+    errors: float = 1.0,
 ) -> Decision:
     """The best rule among ``trials`` where its gain on validation rows exceeds its standard error.
 
@@ -131,6 +132,7 @@ def choose(
         statistics: what a decision gives for each row.
         metric: the metric of the statistics' means ``(k,)``.
         insist: take the best of ``trials`` whatever it gains.
+        errors: number of standard errors that a gain must exceed.
     """
     folds = folds_of(len(usual_statistics))
     judged, best = {usual.rule: usual_statistics}, {usual.rule: usual}
@@ -150,7 +152,7 @@ def choose(
     others = [rule for rule in tried if rule != usual.rule]
     winner = max(others, key=lambda rule: tried[rule], default=usual.rule)
     gain, error = difference(judged[usual.rule], judged[winner], metric)
-    decision = best[winner] if insist or gain > error + 1e-9 else usual
+    decision = best[winner] if insist or gain > errors * error + 1e-9 else usual
     return replace(decision, tried=tried, error=error)
 
 

@@ -95,9 +95,10 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstima
             self.method_ = method
             self._learn(data, validation, spare, seed)
             self._check_decode(method)  # the classes may rule out what the settings allowed
+            entries = self._entry_weights(data)
+            self._fit_beforehand(data, seed, weight=weight, entries=entries)
             self.nets_ = self._build_nets(method.nets, seed)
             train, weights = self._source(data, training=True), None
-            entries = self._entry_weights(data)
             if weight is not None or entries is not None:
                 train = weights = WeightedRows(train, weight, entries)
             held = None if validation is None else self._source(validation)

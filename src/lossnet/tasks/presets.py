@@ -1,16 +1,17 @@
 """``preset="paper"``: an estimator's parameters as a paper's experiments had them.
 
 A task says in its ``papers`` what the papers set, by method and by row, which is mostly a data set:
-``"paper:cal500"``; plain ``"paper"`` is the first row. A parameter that has another value than the
-estimator's default keeps it, and the preset fills in the others; ``method_params`` override those
-of the preset one by one.
+``"paper:cal500"``; plain ``"paper"`` is the first row. ``preset="0.1"`` sets what that version had
+by default, as the task's ``former`` says. ``method="auto"`` fills in the task's own choice. A
+parameter that has another value than the estimator's default keeps it, and the others are filled
+in; ``method_params`` override those of the preset one by one.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar, Self
 
@@ -21,6 +22,8 @@ from lossnet.parameters import joined, with_value
 from lossnet.tasks.method_checks import check_params
 
 NAME = "paper"
+#: The method that leaves the choice to the estimator.
+AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -51,15 +54,20 @@ class Papers:
         return next((self.why[name] for name in names if name in self.why), "")
 
 
-def row_of(preset: Any, method: Any, papers: Papers, estimator: str) -> Row | None:
+def row_of(
+    preset: Any, method: Any, papers: Papers, estimator: str, former: Mapping[str, Row]
+) -> Row | None:
     """The row that a preset names, None without a preset; an error where there is no such row."""
     if preset is None:
         return None
+    if isinstance(preset, str) and preset in former:
+        return former[preset]
     name, colon, row = preset.partition(":") if isinstance(preset, str) else ("", "", "")
     if name != NAME or (colon and not row):
         known = sorted({row for rows in papers.rows.values() for row in rows})
         listed = f" with a row of {', '.join(known)}" if known else ""
-        rule = f"preset must be None, {NAME!r} or '{NAME}:ROW'{listed}"
+        names = ["None", *map(repr, former), repr(NAME)]
+        rule = f"preset must be {', '.join(names)} or '{NAME}:ROW'{listed}"
         raise SettingError(f"{rule}, got {preset!r}")
     if not isinstance(method, str):
         raise SettingError(f"preset={preset!r} goes with a method's name, not with a Method")
@@ -93,11 +101,14 @@ class WithPreset(BaseEstimator):
 
     #: What ``preset="paper"`` sets, by method.
     papers: ClassVar[Papers] = Papers()
+    #: What the defaults of former versions set, by version.
+    former: ClassVar[Mapping[str, Row]] = {}
     method_params: dict[str, Any] | None
 
     def __getattribute__(self, name: str) -> Any:
         value = super().__getattribute__(name)
-        if name.startswith("_") or self.__dict__.get("preset") is None:
+        given = self.__dict__ if not name.startswith("_") else {}
+        if given.get("preset") is None and given.get("method") != AUTO:
             return value
         row = self._preset_row() if name in self.__dict__ else None
         if row is None or name not in row.parameters:
@@ -113,13 +124,22 @@ class WithPreset(BaseEstimator):
         given = self.__dict__
         if "preset_settled_" in given:
             return None
+        method, preset, kind = given.get("method"), given.get("preset"), type(self)
+        automatic = self._automatic(given) if method == AUTO else None
+        if preset is None:
+            return automatic
+        name = method if automatic is None else automatic.parameters["method"]
         try:
-            kind = type(self)
-            return row_of(given.get("preset"), given.get("method"), kind.papers, kind.__name__)
+            row = row_of(preset, name, kind.papers, kind.__name__, kind.former)
+            return row and replace(row, parameters={"method": name, **row.parameters})
         except SettingError:
             if strict:
                 raise
             return None
+
+    def _automatic(self, given: Mapping[str, Any]) -> Row:
+        """What ``method="auto"`` sets beside the parameters given: the method, and others."""
+        raise SettingError(f"{type(self).__name__} needs a method's name, got {AUTO!r}")
 
     def _effective_params(self) -> dict[str, Any]:
         """Every parameter, those that the preset fills in as ``fit`` takes them."""

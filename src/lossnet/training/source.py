@@ -44,6 +44,7 @@ class Arrays:
             their input.
         transform: applied to dense rows before a net sees them; rows of CSR input are made dense
             first, so both forms give the same batches.
+        extra: ``(n, k)`` further columns, which no transform changes, or None.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Arrays:
         device: str | torch.device = "cpu",
         share: bool = False,
         transform: Callable[[np.ndarray], np.ndarray] | None = None,
+        extra: np.ndarray | None = None,
     ) -> None:
         self._transform, self._share = transform, share
         self._dtype, self._device = torch.float32, torch.device(device)
@@ -63,6 +65,9 @@ class Arrays:
             self._x = X.tocsr().astype(np.float32)
         else:
             self._x = self._tensor(X.toarray() if hasattr(X, "toarray") else X)
+        self._extra = None if extra is None else self._placed(extra)
+        if self._extra is not None and isinstance(self._x, Tensor):
+            self._x, self._extra = torch.cat([self._x, self._extra], dim=1), None
         self._y, self._known = None if Y is None else self._placed(Y), None
         if self._y is not None and (unknown := self._y.isnan()).any():
             self._y, self._known = self._y.nan_to_num(0.0), ~unknown
@@ -80,6 +85,7 @@ class Arrays:
         else:
             chosen = rows if isinstance(rows, slice) else rows.cpu().numpy()
             x = self._tensor(self._x[chosen].toarray())
+            x = x if self._extra is None else torch.cat([x, _take(self._extra, rows)], dim=1)
         y = None if self._y is None else _take(self._y, rows).to(self._dtype)
         known = None if self._known is None else _take(self._known, rows)
         return Batch(x.to(self._dtype), y, known=known)

@@ -9,38 +9,36 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
+from torch import Tensor
 
-from lossnet.checks import check_choice, check_factory, check_int, check_share, check_widths
-from lossnet.energies import LabelEnergy
+from lossnet.checks import check_choice, check_factory, check_share
 from lossnet.errors import DataError, SettingError
 from lossnet.method import Method
 from lossnet.needs import CONSTRAINT
-from lossnet.nets import LabelMLP, LabelMLPs
-from lossnet.recipes.members import MEMBERS, with_members
-from lossnet.spaces import Binary, Space
-from lossnet.streams import stream_seed
+from lossnet.spaces import Binary
 from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.multilabel import class_weights, thresholds
 from lossnet.tasks.multilabel.arrays import with_unseen
 from lossnet.tasks.multilabel.constrained import as_stored, bound_to
 from lossnet.tasks.multilabel.imputer import Imputer
-from lossnet.tasks.multilabel.label_rows import LabelRows
+from lossnet.tasks.multilabel.label_nets import LabelNets
 from lossnet.tasks.multilabel.listed_columns import check_listed
 from lossnet.tasks.multilabel.metrics import get_metric
 from lossnet.tasks.multilabel.paper_settings import PAPERS
 from lossnet.tasks.multilabel.stored import pack, unpack
-from lossnet.tasks.multilabel.stratified import stratified_folds
 from lossnet.tasks.networks import NetFactory
+from lossnet.tasks.presets import Row
 from lossnet.tasks.standardiser import Standardiser
 from lossnet.tasks.weights import check_row_weights
-from lossnet.training import Source
 from lossnet.training.predict import over_batches
-from lossnet.training.weights import InFolds
+
+#: What ``method="auto"`` sets; and where there is one task-net, as version 0.1 always had.
+ALONE = Row({"method": "seal-nce"})
+AUTOMATIC = Row({"method": "seal-nce", "members": 4, "trees": 300}, {"energy_steps": 1})
 
 
 @dataclass(eq=False, repr=False)
-class MultiLabelClassifier(ClassifierMixin, LabelRows):
+class MultiLabelClassifier(ClassifierMixin, LabelNets):
     """A feed-forward network for many labels at once, trained with a learned loss.
 
     :meth:`fit` takes features X ``(n, d)``: an array, a scipy sparse matrix or a pandas DataFrame.
@@ -55,7 +53,9 @@ class MultiLabelClassifier(ClassifierMixin, LabelRows):
     matched by name. ``unlabelled`` rows can be the rows to predict.
 
     Args:
-        method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`.
+        method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`. ``"auto"`` is
+            ``"seal-nce"`` with one energy step, four ``members`` and 300 ``trees``, of large data
+            fewer; ``preset="0.1"`` is what that version had by default.
         method_params: parameters of the named method that override its defaults; each can also
             be set as ``method__name``, for example in a grid search.
         preset: ``"paper"`` sets what a paper's experiments had, ``"paper:cal500"`` those on that
@@ -68,7 +68,9 @@ class MultiLabelClassifier(ClassifierMixin, LabelRows):
         global_hidden: width of the energy's global part.
         members: number of task-nets, whose mean predicts. Each leaves out a fold of the training
             rows; the loss-net learns from the nets that have not seen the row. See
-            :mod:`lossnet.recipes.members`.
+            :mod:`lossnet.recipes.members`. None is 1 for a method that is named.
+        trees: number of extremely randomised trees that vote beside the nets, with the share that
+            validation rows support, without any a half. None is 0 for a method that is named.
         task_net, energy_net: functions ``(features, labels) -> nn.Module`` or ``Energy`` that
             build the task-net and the loss-net.
         energy_features: the loss-net's feature network: ``"own"``, ``"copy"`` (it starts with the
@@ -118,6 +120,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelRows):
         label_sets_: label sets that most training rows have, for ``"mode"`` and ``"known"``.
         decision_: the :class:`~lossnet.tasks.decision.Decision` and what was measured of it.
         folds_: with ``members``, the number of the one that left out each training row.
+        trees_, trees_share_: the trees, a :class:`~lossnet.nets.Forest`, and what they count.
         temperature_: what :meth:`calibrate` learnt, or None.
         best_metric_: validation metric of the restored weights; None without validation data.
         refine_steps_: number of steps chosen by :meth:`tune_refinement`; None if not tuned.
@@ -128,6 +131,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelRows):
     (80, 3)
     """
 
+    method: str | Method = "auto"
     _: KW_ONLY
     metric: str | Callable[..., float] = "example-f1"
     hidden: Sequence[int] = (400, 400)
@@ -135,7 +139,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelRows):
     input_dropout: float = 0.0
     energy_dropout: float | None = None
     global_hidden: int = 200
-    members: int = 1
+    members: int | None = None
+    trees: int | None = None
     task_net: NetFactory | None = None
     energy_net: NetFactory | None = None
     categorical_features: Sequence[Any] | None = None
@@ -144,8 +149,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelRows):
     constraints: Sequence[Any] | None = None
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
-    provides = LabelRows.provides | CONSTRAINT
-    papers = PAPERS
+    provides = LabelNets.provides | CONSTRAINT
+    papers, former = PAPERS, {"0.1": ALONE}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -159,16 +164,12 @@ class MultiLabelClassifier(ClassifierMixin, LabelRows):
     # Fitting ---------------------------------------------------------------------------------
 
     def _check_own_settings(self, method: Method) -> None:
-        check_widths("hidden", self.hidden)
-        check_int("global_hidden", self.global_hidden)
+        self._check_sizes()
         check_share("input_dropout", self.input_dropout)
         for name in ("dropout", "energy_dropout"):
             check_share(name, self._filled_in(method)[name])
         for name in ("task_net", "energy_net"):
             check_factory(name, getattr(self, name))
-        if self.members > 1 and self.task_net is not None:
-            rule = "members must be 1 with a task_net of your own"
-            raise SettingError(f"{rule}, got {self.members}; leave one of the two out")
         thresholds.check_threshold(self.threshold)
         as_stored(self.constraints)
         check_listed(self.categorical_features)
@@ -176,17 +177,14 @@ class MultiLabelClassifier(ClassifierMixin, LabelRows):
         if not isinstance(self.standardise, bool):
             check_choice("standardise", self.standardise, ["auto", "min-max", "True", "False"])
 
-    def _assembled(self) -> Method:
-        check_int("members", self.members)
-        return with_members(super()._assembled(), self.members)
-
     def _metric_name(self) -> str:
         return get_metric(self.metric).name
 
     def _filled_in(self, method: Method) -> dict[str, Any]:
         default = 0.0 if method.descends_on_energy else self.dropout
         energy = default if self.energy_dropout is None else self.energy_dropout
-        return {"dropout": self.dropout, "energy_dropout": energy}
+        found = {"dropout": self.dropout, "energy_dropout": energy}
+        return super()._filled_in(method) | found
 
     def _learn_classes(self, data: Any, reward: Any) -> None:
         method = self._assembled()
@@ -200,43 +198,25 @@ class MultiLabelClassifier(ClassifierMixin, LabelRows):
     def _learn(self, data: Any, validation: Any, unlabelled: Any, seed: int) -> None:
         if validation is not None:
             thresholds.check_metric(get_metric(self.metric), validation.Y)
-        if len(data) < self.members:
-            rule = f"members must be at most the number of training rows, {len(data)}"
-            raise DataError(f"{rule}, got {self.members}")
-        if self.members > 1:
-            rng = np.random.default_rng(stream_seed(seed, "folds"))
-            self.folds_ = stratified_folds(data.Y, self.members, rng)
+        self._learn_folds(data, seed)
         self.imputer_ = Imputer.of(data.X)
         self.standardiser_ = Standardiser.of(self.imputer_(data.X), self.standardise)
 
-    def _output(self) -> tuple[tuple[int, ...], Space]:
-        return (self.n_labels_,), Binary(self.constraints_ or None)
-
-    def _make_net(self, name: str, features: Any = None) -> nn.Module:
-        sizes = self.encoding_.width, self.n_labels_
-        if own := self._own_factory(name):
-            return own(*sizes)
-        widths: dict[str, Any] = {"hidden": self.hidden, "input_dropout": self.input_dropout}
-        filled_in = self._filled_in(self.method_)
-        if name == MEMBERS:
-            own_widths = {**widths, "dropout": filled_in["dropout"]}
-            return LabelMLPs(*sizes, members=self.members, **own_widths)
-        if name != "energy":
-            return LabelMLP(*sizes, dropout=filled_in["dropout"], **widths)
-        widths |= {"dropout": filled_in["energy_dropout"], "features": features}
-        return LabelEnergy(*sizes, global_hidden=self.global_hidden, **widths)
-
-    def _source(self, data: Any, *, training: bool = False, reward: Any = None) -> Source:
-        found = self._batches(data, data.Y[:, : self.n_labels_] if data.labelled else None)
-        if self.members == 1 or not training or not data.labelled:
-            return found
-        return InFolds(found, self.folds_)
+    def _automatic(self, given: Mapping[str, Any]) -> Row:
+        # Nets of the user's own, and features that are shared, are those of one task-net.
+        alone = given.get("task_net") is not None or given.get("energy_features") != "own"
+        return ALONE if alone else AUTOMATIC
 
     def _finish(self, validation: Any) -> None:
+        self._choose_share(validation)
+        self._compute_out_of_fold()
         self.threshold_: Any = 0.5 if isinstance(self.threshold, str) else float(self.threshold)
         self.best_metric_: float | None = None
         if validation is not None:
             self._choose_threshold(validation)
+        elif self._out_of_fold is not None:
+            given = get_metric(self.metric), *self._out_of_fold
+            self.threshold_ = thresholds.choose_threshold(self.threshold, *given)
 
     # Predicting ------------------------------------------------------------------------------
 

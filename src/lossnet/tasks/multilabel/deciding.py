@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +13,7 @@ from lossnet.constraints import Bound
 from lossnet.decisions import temper
 from lossnet.method import Method
 from lossnet.spaces import Binary
-from lossnet.tasks.decision import Decision
+from lossnet.tasks.decision import Decision, choose, folds_of
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.multilabel import decisions, thresholds
 from lossnet.tasks.multilabel.arrays import with_unseen
@@ -32,6 +34,8 @@ class LabelDecisions(StructuredEstimator):
     constraints_: Bound
     best_metric_: float | None
     label_sets_: np.ndarray
+    #: Truth and outputs of the training rows, by nets that left them out; kept while fitting.
+    _out_of_fold: tuple[np.ndarray, np.ndarray] | None = None
 
     def _discrete(self, outputs: np.ndarray) -> np.ndarray:
         """0/1 labels ``(n, L)`` at ``threshold_``: the nearest that keep to the constraints."""
@@ -81,10 +85,16 @@ class LabelDecisions(StructuredEstimator):
     def _usual_by_folds(self, data: Any, folds: np.ndarray) -> np.ndarray:
         outputs = self._once("outputs", lambda: self._outputs(self._proposal(), data))
         proba = with_unseen(self._calibrated(outputs), data.n_labels)
+        return self._cut_by_folds(data.Y, proba, outputs, folds)
+
+    def _cut_by_folds(
+        self, Y: np.ndarray, proba: np.ndarray, outputs: np.ndarray, folds: np.ndarray
+    ) -> np.ndarray:
+        """Labels ``(n, L)`` of each fold at a threshold that is tuned on the others."""
         metric, found = get_metric(self.metric), np.zeros(outputs.shape, dtype=np.uint8)
         for fold in np.unique(folds):
             here, others = folds == fold, folds != fold
-            cut = choose_threshold(self.threshold, metric, data.Y[others], proba[others])
+            cut = choose_threshold(self.threshold, metric, Y[others], proba[others])
             own = cut if isinstance(cut, float) else cut[: self.n_labels_]
             found[here] = decide(self.constraints_, outputs[here], self._raw(own))
         return found
@@ -103,6 +113,58 @@ class LabelDecisions(StructuredEstimator):
         known = data.known
         return None if known is None else known.all(axis=1) if every else known.any(axis=1)
 
+    # Rows that the nets never saw --------------------------------------------------------------
+
+    def _with_out_of_fold(self, Y: np.ndarray, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Truth and probabilities ``(n, L)`` of rows, and while fitting of the training rows too.
+
+        Each of these is as the nets that left it out say. The loss-net has seen it all the same, so
+        that only what it has no say in can be chosen there.
+        """
+        if self._out_of_fold is None:
+            return Y, proba
+        truth, outputs = (with_unseen(one, Y.shape[1]) for one in self._out_of_fold)
+        return np.concatenate([Y, truth]), np.concatenate([proba, outputs])
+
+    def _choose_decision(self, data: Any) -> None:
+        try:
+            super()._choose_decision(data)
+        finally:
+            self.__dict__.pop("_out_of_fold", None)
+
+    def _best_of(
+        self, usual: Decision, trials: Sequence[Decision], data: Any, *, insist: bool
+    ) -> Decision:
+        """The best decision: what needs probabilities alone is chosen on training rows too."""
+        free = [trial for trial in trials if trial.rule == "expected"]
+        if self._out_of_fold is None or not free:
+            return super()._best_of(usual, trials, data, insist=insist)
+        outputs = self._once("outputs", lambda: self._outputs(self._proposal(), data))
+        Y, proba = self._with_out_of_fold(data.Y, with_unseen(outputs, data.n_labels))
+        metric, own = get_metric(self.metric), proba[:, : self.n_labels_]
+
+        def statistics(found: np.ndarray) -> np.ndarray:
+            return metric.of_rows(Y, with_unseen(found, Y.shape[1]))[:, None]
+
+        before = self._cut_by_folds(Y, proba, own, folds_of(len(Y)))
+        tried = lambda t: statistics(decisions.expected(metric, own, t, self.constraints_))  # noqa: E731
+        # Of so many rows a gain is taken as it is.
+        given = usual, statistics(before), free, tried, self._metric_of
+        first = choose(*given, insist=insist, errors=0.0)
+        rest = [trial for trial in trials if trial.rule != "expected"]
+        if not rest:
+            return first
+        rest += [first] if first.rule != usual.rule else []
+        found = choose(
+            usual,
+            self._statistics(data, self._decided(usual, data)),
+            rest,
+            lambda trial: self._statistics(data, self._decided(trial, data)),
+            self._metric_of,
+        )
+        found = found if found.rule not in (usual.rule, first.rule) else first
+        return replace(found, ess=self._effective_samples(found, data))
+
     # Thresholds ------------------------------------------------------------------------------
 
     def _measure(self, data: Any, outputs: Any) -> float:
@@ -114,7 +176,8 @@ class LabelDecisions(StructuredEstimator):
     def _choose_threshold(self, data: Any) -> None:
         metric, outputs = get_metric(self.metric), self._outputs(self._proposal(), data)
         proba = with_unseen(self._calibrated(outputs), data.n_labels)
-        found = thresholds.choose_threshold(self.threshold, metric, data.Y, proba)
+        known = self._with_out_of_fold(data.Y, proba)
+        found = thresholds.choose_threshold(self.threshold, metric, *known)
         self.threshold_ = found if isinstance(found, float) else found[: self.n_labels_]
         decided = with_unseen(self._discrete(outputs), data.n_labels)
         self.best_metric_ = float(metric(data.Y, decided if metric.needs == "labels" else proba))

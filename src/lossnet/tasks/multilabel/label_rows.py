@@ -65,8 +65,9 @@ class LabelRows(LabelDecisions):
         self.encoding_, kept = self.encoding_.narrowed(data.X)
         return data.with_features(kept), validation.with_features(kept), rows
 
-    def _batches(self, data: Any, Y: np.ndarray | None) -> Any:
-        """Batches of the rows with these targets."""
+    def _batches(self, data: Any, Y: np.ndarray | None, extra: np.ndarray | None = None) -> Any:
+        """Batches of the rows with these targets, and perhaps further columns."""
         own = any(map(self._own_factory, ("task", "energy")))
         X, transform = self.imputer_(data.X), self.standardiser_
-        return Arrays(X, Y, device=self.device, share=not own, transform=transform)
+        how: dict[str, Any] = {"device": self.device, "share": not own, "transform": transform}
+        return Arrays(X, Y, extra=extra, **how)

@@ -13,6 +13,7 @@ from torch import Tensor
 from lossnet.constraints import bind, plain
 from lossnet.errors import DataError
 from lossnet.files import check_form
+from lossnet.nets import Forest
 from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.multilabel.encoding import ENCODING_FORM, Encoding
 from lossnet.tasks.multilabel.imputer import Imputer
@@ -20,6 +21,7 @@ from lossnet.tasks.multilabel.targets import LABELS_FORM, Labels
 from lossnet.tasks.standardiser import Standardiser, vector
 
 _KNOWN = "constraints/known"
+_TREES = "trees/"
 
 
 def pack(model: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -31,6 +33,8 @@ def pack(model: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
     }
     if model.standardiser_ is not None:
         tensors |= model.standardiser_.tensors()
+    if hasattr(model, "trees_"):
+        tensors |= {f"{_TREES}{name}": one for name, one in model.trees_.tensors().items()}
     if len(model.constraints_.known):
         tensors[_KNOWN] = torch.as_tensor(model.constraints_.known)
     names = model.encoding_.names
@@ -40,6 +44,7 @@ def pack(model: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
         "feature_names_in": hasattr(model, "feature_names_in_"),
         "categories": model.encoding_.to_json(),
         "best_metric": model.best_metric_,
+        "trees_share": getattr(model, "trees_share_", None),
         "labels": replace(model.labels_, names=list(model.label_names_)).to_json(),
         "bound": plain(model.constraints_.declared),
     }
@@ -49,7 +54,7 @@ def pack(model: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def unpack(model: Any, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Restore what :func:`pack` gave."""
     form = {"features": int, "feature_names": (None, [str]), "best_metric": (None, float)}
-    form |= {"feature_names_in": bool, "categories": ENCODING_FORM}
+    form |= {"feature_names_in": bool, "categories": ENCODING_FORM, "trees_share": (None, float)}
     check_form(facts, {**form, "bound": [{str: list}]}, CONFIG)
     check_form(facts["labels"], LABELS_FORM, LABELS)
     model._set_labels(Labels.from_json(facts["labels"]))
@@ -69,6 +74,12 @@ def unpack(model: Any, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) 
     model.threshold_ = _threshold(model, tensors["threshold"].numpy(), facts["parameters"])
     model.imputer_ = Imputer(vector(tensors, "imputer/means", width))
     model.standardiser_ = Standardiser.from_tensors(tensors, width)
+    if (share := facts["trees_share"]) is not None:
+        if not 0 <= share <= 1:
+            raise DataError(f"the trees' share is {share}, not a number from 0 to 1")
+        own = {name: tensors[f"{_TREES}{name}"] for name in Forest.NAMES}
+        model.trees_ = Forest(own, features=width, labels=model.n_labels_)
+        model.trees_share_ = share
 
 
 def _threshold(model: Any, stored: np.ndarray, parameters: Mapping[str, Any]) -> Any:

@@ -88,6 +88,7 @@ class TextClassifier(MultiLabelClassifier):
     [['oil']]
     """
 
+    method: str | Method = "seal-nce"
     _: KW_ONLY
     encoder: str | Path | None = None
     encoder_training: Training = "frozen"
@@ -128,6 +129,7 @@ class TextClassifier(MultiLabelClassifier):
         default = 0.0 if method.descends_on_energy else dropout
         shared = trained and feature_net(method) is not None
         return {
+            **self._sizes,
             "dropout": dropout,
             "energy_dropout": default if energy is None else energy,
             "energy_features": self.energy_features or ("shared" if shared else "own"),
@@ -151,9 +153,11 @@ class TextClassifier(MultiLabelClassifier):
             raise SettingError(f"{what}; pass encoder=, or leave it out")
         if self.categorical_features is not None:
             raise SettingError("categorical_features is for columns, which texts do not have")
-        if self._trains_encoder and self.members > 1:
+        if self._trains_encoder and self._sizes["members"] > 1:
             rule = "members must be 1 where the encoder is trained"
             raise SettingError(f"{rule}, got {self.members}; use encoder_training='frozen'")
+        if self._sizes["trees"]:
+            raise SettingError(f"trees must be 0 for texts, got {self.trees}")
         if self._trains_encoder and any(map(self._own_factory, ("task", "energy"))):
             raise SettingError("task_net and energy_net are for encoder_training='frozen'")
 
@@ -226,7 +230,7 @@ class TextClassifier(MultiLabelClassifier):
         options = {"cache": self.cache, "device": self.device, "progress": bool(self.verbose)}
         return MultiLabelData(self.coder_.rows(texts, **options))
 
-    def _batches(self, data: Any, Y: np.ndarray | None) -> Any:
+    def _batches(self, data: Any, Y: np.ndarray | None, extra: np.ndarray | None = None) -> Any:
         if self._trains_encoder:
             tokeniser = self.coder_.tokeniser
             return TextSource(tokeniser.texts(data.texts), tokeniser, Y, device=self.device)

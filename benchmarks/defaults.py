@@ -1,0 +1,167 @@
+"""The default against what a user would take instead, on every multi-label set.
+
+    OMP_NUM_THREADS=1 python benchmarks/defaults.py run --data emotions yeast --seeds 3  # resumable
+    python benchmarks/defaults.py table --metric subset-accuracy
+
+Rows are ``MultiLabelClassifier()``, cross-entropy, one-vs-rest logistic regression, 300 extremely
+randomised trees, and the mean of as many cross-entropy nets as take the default's time, two at
+least and ten at most. Example F1 and exact match of the test part are both measured on the same
+fits, threshold and decision chosen for each on validation rows; the other rows have one threshold,
+which is tuned likewise. Data is found at ``../shared/data/mlc`` or ``$LOSSNET_DATA/mlc``; digits is
+the built-in digits-attributes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from label_decisions import parts
+from wrapper import base
+
+from lossnet import MultiLabelClassifier
+from lossnet.parameters import plain
+from lossnet.reports import find, has, record, summarise
+from lossnet.tasks.multilabel import get_metric, tune_threshold
+from lossnet.tasks.multilabel.bases import fit_bases, seeded
+
+SETS = ("emotions", "yeast", "scene", "digits", "medical", "enron", "genbase", "cal500", "spo_fun",
+        "bibtex", "delicious")  # fmt: skip
+#: Sets without a mean of exact match, which is about 0, and without trees, which take too long.
+NO_EXACT_MATCH, NO_TREES = ("cal500", "spo_fun", "delicious"), ("delicious",)
+METRICS = ("example-f1", "subset-accuracy")
+ROWS = ("default", "cross-entropy", "logistic-regression", "extra-trees", "cross-entropy xN")
+MOST = 10
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Fit and record what the store lacks, seed by seed."""
+    for seed in range(arguments.seeds):
+        for name in arguments.data:
+            checksum = parts(name).train.checksum()
+            seconds: dict[str, float] = {}
+            for row in arguments.rows:
+                if row == "extra-trees" and name in NO_TREES:
+                    continue
+                key = {"data": f"defaults-{name}", "method": row, "seed": seed,
+                       "configuration": configuration(row)}  # fmt: skip
+                stored = find(arguments.results, data=key["data"], method=row)
+                if not has(arguments.results, **key, data_checksum=checksum):
+                    metrics, seconds[row] = measure(name, row, seed, seconds)
+                    record(arguments.results, command=" ".join(["python", *sys.argv]),
+                           data_checksum=checksum, metrics=metrics, seconds=seconds[row],
+                           tags=["defaults"], **key)  # fmt: skip
+                    shown = {k: round(100 * v, 1) for k, v in metrics.items() if k in METRICS}
+                    print(name, seed, row, shown, f"{seconds[row]:.1f} s", flush=True)
+                else:
+                    own = [one for one in stored if one.seed == seed]
+                    seconds[row] = own[-1].seconds
+
+
+def configuration(row: str) -> dict[str, Any]:
+    """What a run is made of but data and seed."""
+    if row in ("logistic-regression", "extra-trees"):
+        return {"row": row}
+    method = "auto" if row == "default" else "cross-entropy"
+    return dict(plain(MultiLabelClassifier(method).resolved_params()))
+
+
+def measure(
+    name: str, row: str, seed: int, seconds: dict[str, float]
+) -> tuple[dict[str, float], float]:
+    """Metrics of one row on the test part, and its processor seconds of training."""
+    data, began = parts(name), time.process_time()
+    assert data.validation is not None
+    assert data.test is not None
+    if row == "default":
+        model = MultiLabelClassifier(random_state=seed)
+        model.fit(data.train, validation_data=data.validation)
+        spent, found = time.process_time() - began, {"share": getattr(model, "trees_share_", 0.0)}
+        for metric in METRICS:
+            model.set_params(metric=metric).tune_threshold(data.validation)
+            found[metric] = float(get_metric(metric)(data.test.Y, model.predict(data.test)))
+        return found, spent
+    if row in ("logistic-regression", "extra-trees"):
+        bases = fit_bases(seeded([base(row, data.train.X)], seed), data.train.X, data.train.Y)
+        spent = time.process_time() - began
+        return thresholded(
+            [(bases.proba(data.validation.X), bases.proba(data.test.X))], name
+        ), spent
+    ratio = seconds["default"] / seconds["cross-entropy"] if row == "cross-entropy xN" else 1
+    number = int(np.clip(round(ratio), 2, MOST)) if row == "cross-entropy xN" else 1
+    each = []
+    for k in range(number):
+        model = MultiLabelClassifier("cross-entropy", random_state=100 * k + seed)
+        model.fit(data.train, validation_data=data.validation)
+        each.append((model.predict_proba(data.validation), model.predict_proba(data.test)))
+    spent = time.process_time() - began
+    return thresholded(each, name) | {"nets": float(number)}, spent
+
+
+def thresholded(each: list[tuple[np.ndarray, np.ndarray]], name: str) -> dict[str, float]:
+    """Metrics of mean probabilities, cut at the threshold that is best on validation rows."""
+    data, found = parts(name), {}
+    assert data.validation is not None
+    assert data.test is not None
+    validation, test = (np.mean(part, axis=0) for part in zip(*each, strict=True))
+    for metric in METRICS:
+        cut, _ = tune_threshold(data.validation.Y, validation, metric=metric)
+        found[metric] = float(get_metric(metric)(data.test.Y, (test >= cut).astype(np.uint8)))
+    return found
+
+
+def table(arguments: argparse.Namespace) -> None:
+    """The metric by set and row, and by how much the default is above the best other row."""
+    print(f"| {arguments.metric} | {' | '.join(ROWS)} | default above the best other | time |")
+    print("|---" * (len(ROWS) + 3) + "|")
+    means = []
+    for name in SETS:
+        if arguments.metric == "subset-accuracy" and name in NO_EXACT_MATCH:
+            continue
+        runs = {row: latest(arguments.results, name, row) for row in ROWS}
+        if not runs["default"]:
+            continue
+        values = {row: [r.metrics[arguments.metric] for r in own] for row, own in runs.items()}
+        cells = [summarise(values[row]) if values[row] else "" for row in ROWS]
+        mean = {row: float(np.mean(own)) if own else np.nan for row, own in values.items()}
+        best = max((row for row in ROWS[1:] if values[row]), key=lambda row: mean[row], default="")
+        above = ""
+        if best:
+            pooled = np.sqrt((np.var(values["default"]) + np.var(values[best])) / 2)
+            above = f"{100 * (mean['default'] - mean[best]):+.1f} (deviation {100 * pooled:.1f})"
+        spent = {row: np.mean([r.seconds for r in own]) for row, own in runs.items() if own}
+        ratio = spent["default"] / spent.get("cross-entropy", np.nan)
+        print(f"| {name} | {' | '.join(cells)} | {above} | {ratio:.1f}x |")
+        if name not in NO_TREES:
+            means.append([mean[row] for row in ROWS])
+    if means:
+        print(f"| mean | {' | '.join(f'{100 * m:.1f}' for m in np.mean(means, axis=0))} | | |")
+
+
+def latest(results: str, name: str, row: str) -> list[Any]:
+    """The runs of the current configuration, one for each seed."""
+    runs = find(results, data=f"defaults-{name}", method=row)
+    own = [one for one in runs if one.configuration == configuration(row)]
+    return list({one.seed: one for one in own}.values())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["run", "table"])
+    parser.add_argument("--data", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--metric", default="example-f1", choices=METRICS)
+    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    {"run": run, "table": table}[arguments.what](arguments)
+
+
+if __name__ == "__main__":
+    main()
