@@ -5,10 +5,10 @@
 
 Rows are ``MultiLabelClassifier()``, cross-entropy, one-vs-rest logistic regression, 300 extremely
 randomised trees, and the mean of as many cross-entropy nets as take the default's time, two at
-least and ten at most. Example F1 and exact match of the test part are both measured on the same
-fits, threshold and decision chosen for each on validation rows; the other rows have one threshold,
-which is tuned likewise. Data is found at ``../shared/data/mlc`` or ``$LOSSNET_DATA/mlc``; digits is
-the built-in digits-attributes.
+least and ten at most. The default is fitted for example F1 and for exact match, each with that
+``metric``, and decides as it then does; the time is that of the first. The other rows have one fit,
+and a threshold that is tuned for each on validation rows. Data is found at ``../shared/data/mlc``
+or ``$LOSSNET_DATA/mlc``; digits is the built-in digits-attributes.
 """
 
 from __future__ import annotations
@@ -79,12 +79,14 @@ def measure(
     assert data.validation is not None
     assert data.test is not None
     if row == "default":
-        model = MultiLabelClassifier(random_state=seed)
-        model.fit(data.train, validation_data=data.validation)
-        spent, found = time.process_time() - began, {"share": getattr(model, "trees_share_", 0.0)}
+        found, spent = {}, 0.0
         for metric in METRICS:
-            model.set_params(metric=metric).tune_threshold(data.validation)
+            began = time.process_time()
+            model = MultiLabelClassifier(metric=metric, random_state=seed)
+            model.fit(data.train, validation_data=data.validation)
+            spent = spent or time.process_time() - began
             found[metric] = float(get_metric(metric)(data.test.Y, model.predict(data.test)))
+            found |= {f"{metric}, share of trees": getattr(model, "trees_share_", 0.0)}
         return found, spent
     if row in ("logistic-regression", "extra-trees"):
         bases = fit_bases(seeded([base(row, data.train.X)], seed), data.train.X, data.train.Y)

@@ -151,7 +151,7 @@ def test_resumes_only_with_the_same_preset(rows, tmp_path) -> None:
 
 @pytest.mark.parametrize("preset", ["papers", "", "paper:", 3, True, ["paper"]])
 def test_a_value_that_is_no_preset_is_an_error(preset, rows) -> None:
-    with pytest.raises(SettingError, match=r"preset must be None, 'paper' or 'paper:ROW'.*cal500"):
+    with pytest.raises(SettingError, match=r"None, '0.1', 'paper' or 'paper:ROW'.*cal500"):
         MultiLabelClassifier("seal-nce", preset=preset).fit(*rows)
 
 

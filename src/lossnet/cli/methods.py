@@ -16,8 +16,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table, or one method."""
+    if args.name == "auto":
+        print("\n".join(_automatic()))
+        return 0
     print(_table() if args.name is None else _one(args.name))
     return 0
+
+
+def _automatic() -> list[str]:
+    """What ``--method auto`` is, for each task that has it."""
+    from lossnet.parameters import joined
+    from lossnet.tasks.presets import AUTO
+    from lossnet.tasks.registry import tasks
+
+    lines = []
+    for task in tasks():
+        kind: Any = task.estimator
+        if kind().get_params()["method"] == AUTO:
+            row = kind()._automatic(vars(kind()))
+            own = {key: value for key, value in row.parameters.items() if key != "method"}
+            own |= dict(joined("method", row.method_params))
+            named = ", ".join(f"{key.replace('__', '.')}={value}" for key, value in own.items())
+            lines.append(f"auto, for {task.name} data: {row.parameters['method']} with {named}")
+    return lines
 
 
 def _table() -> str:
@@ -29,7 +50,7 @@ def _table() -> str:
         nets, steps = ", ".join(sorted(method.nets)), method.steps_per_batch.items()
         per_batch = ", ".join(f"{net} {number}" for net, number in steps)
         lines.append([name, nets, per_batch, _predicts(method), summary(name)])
-    return aligned(lines)
+    return "\n".join([aligned(lines), "", *_automatic()])
 
 
 def _one(name: str) -> str:

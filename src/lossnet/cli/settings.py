@@ -79,6 +79,7 @@ def resolve(
     """
     from lossnet.parameters import with_value
     from lossnet.recipes import METHODS, methods_for
+    from lossnet.tasks.presets import AUTO
 
     values = read_config(args.config) if args.config else {}
     values |= parse_pairs(args.settings if pairs is None else pairs) | task.parameters(args)
@@ -86,8 +87,9 @@ def resolve(
     given = {"method": method, "seed": seed, **own_options}
     values |= {key: value for key, value in given.items() if value is not None}
     name = values.pop("method", None) or _defaults(task)["method"]
-    if name not in METHODS:
-        raise unknown("method", str(name), methods_for(task.estimator.provides))
+    automatic = [AUTO] if _defaults(task)["method"] == AUTO else []
+    if name not in METHODS and name not in automatic:
+        raise unknown("method", str(name), [*automatic, *methods_for(task.estimator.provides)])
     number = values.pop("seed", 0)
     if type(number) is not int or number < 0:
         raise SettingError(f"seed must be an integer of at least 0, got {number!r}")
@@ -103,7 +105,11 @@ def resolve(
 def _check_names(names: Iterable[str], task: Task, *, method: str) -> None:
     """Raise on a name that is not a parameter of the task's estimator."""
     from lossnet.recipes import defaults
+    from lossnet.tasks.presets import AUTO
 
+    if method == AUTO:
+        kind: Any = task.estimator
+        method = kind(AUTO).method
     known = sorted(set(_defaults(task)) - ELSEWHERE - task.not_in_files)
     for name in [name for name in names if name not in known]:
         if name.partition(".")[0] in defaults(method):

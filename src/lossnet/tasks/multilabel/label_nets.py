@@ -88,8 +88,9 @@ class LabelNets(LabelRows):
             raise DataError(f"{rule}, got {members}")
         if members > 1 or trees:
             rng = np.random.default_rng(stream_seed(seed, "folds"))
-            count = members if members > 1 else FOLDS
-            self.folds_ = stratified_folds(data.Y, count, rng)
+            count = min(members if members > 1 else FOLDS, len(data))
+            one = np.zeros(len(data), dtype=np.int64)
+            self.folds_ = stratified_folds(data.Y, count, rng) if count > 1 else one
 
     def _fit_beforehand(self, data: Any, seed: int, **weights: Any) -> None:
         """Grow trees, each without one of the folds."""

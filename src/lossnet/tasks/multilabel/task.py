@@ -33,7 +33,7 @@ class MultiLabelTask(Task):
     )
     probabilities = "of all labels"
     estimator_path = "lossnet.tasks.multilabel.classifier:MultiLabelClassifier"
-    default_method = "seal-nce"
+    default_method = "auto"
     outputs = (".jsonl", ".csv")
     not_in_files = frozenset({"task_net", "energy_net"})
     facts_form: Mapping[str, Any] = {"labels": [str], "features": [str], "labels_given": bool}
