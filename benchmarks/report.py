@@ -16,6 +16,7 @@ from pathlib import Path
 
 import citations
 import costs
+import defaults
 import dvn
 import few_labels
 import images
@@ -194,6 +195,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "refinement": refinement,
     "implicit-study": lambda: printed(implicit_study.table),
     "few-labels": lambda: printed(few_labels.table),
+    "defaults-f1": lambda: printed(defaults.table, metric="example-f1"),
+    "defaults-exact": lambda: printed(defaults.table, metric="subset-accuracy"),
     "members": lambda: printed(members.table),
     "wrapper": lambda: printed(wrapper.table, metric="subset-accuracy"),
     "partial-labels": lambda: printed(partial_labels.table),

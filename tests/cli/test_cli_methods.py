@@ -15,7 +15,10 @@ Run = Callable[..., Result]
 
 
 def test_every_method_has_a_line(lossnet: Run) -> None:
-    lines = lossnet("methods").out.splitlines()
+    *lines, blank, automatic = lossnet("methods").out.splitlines()
+    assert blank == ""
+    assert automatic == lossnet("methods", "auto").out.strip()
+    assert automatic.startswith("auto, for multilabel data: seal-nce with members=4, trees=300")
     assert [line.split()[0] for line in lines[1:]] == list(METHODS)
     for line, name in zip(lines[1:], METHODS, strict=True):
         assert summary(name) in line

@@ -80,7 +80,10 @@ def test_results_of_marked_files_are_tagged(lossnet: Run, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("preset", "message"),
     [
-        ("Paper", "preset must be None, 'paper' or 'paper:ROW' with a row of bibtex, bookmarks"),
+        (
+            "Paper",
+            "preset must be None, '0.1', 'paper' or 'paper:ROW' with a row of bibtex, bookmarks",
+        ),
         ("paper:bibtx", "did you mean 'bibtex'?"),
     ],
 )

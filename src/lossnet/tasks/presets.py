@@ -92,6 +92,10 @@ def _is_default(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
+def _is_auto(method: Any) -> bool:
+    return isinstance(method, str) and method == AUTO
+
+
 class WithPreset(BaseEstimator):
     """Parameters of an estimator: as given, and as a preset fills them in.
 
@@ -108,7 +112,7 @@ class WithPreset(BaseEstimator):
     def __getattribute__(self, name: str) -> Any:
         value = super().__getattribute__(name)
         given = self.__dict__ if not name.startswith("_") else {}
-        if given.get("preset") is None and given.get("method") != AUTO:
+        if given.get("preset") is None and not _is_auto(given.get("method")):
             return value
         row = self._preset_row() if name in self.__dict__ else None
         if row is None or name not in row.parameters:
@@ -125,7 +129,7 @@ class WithPreset(BaseEstimator):
         if "preset_settled_" in given:
             return None
         method, preset, kind = given.get("method"), given.get("preset"), type(self)
-        automatic = self._automatic(given) if method == AUTO else None
+        automatic = self._automatic(given) if _is_auto(method) else None
         if preset is None:
             return automatic
         name = method if automatic is None else automatic.parameters["method"]

@@ -29,6 +29,7 @@ class TextTask(MultiLabelTask):
         "also reads text, one per line, from a .txt file or standard input (-)."
     )
     estimator_path = "lossnet.tasks.text.classifier:TextClassifier"
+    default_method = "seal-nce"
     facts_form: Mapping[str, Any] = {
         "labels": [str],
         "text_column": (None, str, int),
