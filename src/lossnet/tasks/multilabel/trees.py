@@ -22,13 +22,13 @@ Array = np.ndarray[Any, Any]
 PROJECTED = 16
 #: Of the columns, splits try the square root of their number, or this share if it is not more than
 #: so many.
-_SHARE, _MOST_TRIED = 0.3, 200
+_SHARE, _MOST_TRIED = 0.3, 100
 #: What the trees may count beside the nets.
 SHARES = (0.0, 0.25, 0.75, 1.0)
 #: Probabilities are kept so far from 0 and 1 where their log loss is measured.
 _FLOOR = 1e-3
 #: Values that all trees together look at, about; fewer trees than this are of no use.
-_WORK, _FEWEST = 1e9, 10
+_WORK, _FEWEST = 5e8, 10
 #: Votes are kept so far from 0 and 1, and their logits times the scale are inputs of the nets.
 _LEAST, _SCALE = 0.005, 0.5
 #: Rows that are read at a time, and the share of values below which they are kept sparse.
