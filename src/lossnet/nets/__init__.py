@@ -1,6 +1,7 @@
 """Task-nets: any ``nn.Module`` from x to logits; these are the ones the estimators build."""
 
-from lossnet.nets.base import Derivation, Derived, Headed, SharedFeatures, WithFeatures
+from lossnet.nets.base import Derivation, Derived, Headed, JointNet, SharedFeatures, WithFeatures
+from lossnet.nets.chain import ChainTagger
 from lossnet.nets.convolution import FCN, FCNFeatures, FCNHead
 from lossnet.nets.derived import SharedHead, Stacked
 from lossnet.nets.members import HeldOut, LabelMLPs
@@ -13,6 +14,7 @@ from lossnet.nets.words import WordTable
 __all__ = [
     "FCN",
     "BiLSTM",
+    "ChainTagger",
     "CharacterCNN",
     "Derivation",
     "Derived",
@@ -23,6 +25,7 @@ __all__ = [
     "FeatureMLP",
     "Headed",
     "HeldOut",
+    "JointNet",
     "LabelHead",
     "LabelMLP",
     "LabelMLPs",
