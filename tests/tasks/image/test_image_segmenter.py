@@ -152,11 +152,11 @@ def test_learning_rates_wait_for_a_plateau_of_their_own() -> None:
         method = segmenter("seal-regression", **settings).fit(TRAIN[2]).method_
         return {update.optimiser.plateau for phase in method.phases for update in phase.updates}
 
-    assert plateaus() == {10}
+    assert plateaus() == {15}
     assert plateaus(plateau=3) == {3}
     assert plateaus(plateau=None) == {5}
     own = {"energy_optimiser": {"plateau": 4}}
-    assert plateaus(method_params=own) == {4, 10}
+    assert plateaus(method_params=own) == {4, 15}
     with pytest.raises(SettingError, match=r"plateau must be .*got 0"):
         segmenter("cross-entropy", plateau=0).fit(TRAIN[2])
 

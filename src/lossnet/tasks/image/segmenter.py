@@ -141,8 +141,8 @@ class ImageSegmenter(PixelDecisions):
     metric: str = "mean-iou"
     batch_size: int = 16
     max_epochs: int = 200
-    patience: int = 20
-    plateau: int | None = 10
+    patience: int = 30
+    plateau: int | None = 15
 
     def _task_defaults(self) -> dict[str, Any]:
         return pixels.pixel_defaults(str(self.method), self.energy_net, self.plateau)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -71,6 +71,8 @@ class TaggingEstimator(TagDecisions):
     follow_scheme: bool = True
     metric: Literal["accuracy", "span-f1", "strict-span-f1", "bracket-f1"] | None = None
 
+    #: What parameters that came later stand for in results from before.
+    added: ClassVar[Mapping[str, Any]] = {"chain": False}
     provides = TagDecisions.provides | REWARD | EXACT
     labels_noun = "tags"
     inputs_taken = (2, 3)
