@@ -26,7 +26,7 @@ MOST_CLASSES = 2**16
 #: Deviations from the training images' mean beyond which a channel must have another scale.
 FAR = 30.0
 #: The longest side of a crop that is not asked for.
-LARGEST_CROP = 96
+LARGEST_CROP = 64
 #: Crops of an epoch, and the most of one image, that are not asked for.
 EPOCH_CROPS, MOST_CROPS = 1000, 4
 #: Energies that are a mean over pixels.
@@ -142,7 +142,7 @@ def make_net(
 def check_settings(params: Mapping[str, Any]) -> None:
     """Raise on parameters, filled in, that cannot work."""
     for name in ("width", "energy_width", "crops", "average"):
-        if params[name] is not None:
+        if name != "crops" or params[name] is not None:
             check_int(name, params[name])
     for name in ("dropout", "energy_dropout"):
         check_share(name, params[name])
@@ -192,13 +192,15 @@ def crop_of(crop: Any, size: Size) -> Size:
     return height, width
 
 
-def crops_of(crops: int | None, images: int) -> int:
-    """Crops of each image in an epoch.
+def crops_of(crops: int | None, images: int) -> dict[str, int]:
+    """Crops of each image in an epoch (``times``), and without a number the ``most`` of all.
 
-    >>> crops_of(None, 160), crops_of(None, 400), crops_of(None, 1500), crops_of(6, 1500)
-    (4, 2, 1, 6)
+    >>> crops_of(None, 160), crops_of(None, 1500), crops_of(6, 1500)
+    ({'times': 4, 'most': 1000}, {'times': 1, 'most': 1000}, {'times': 6})
     """
-    return max(1, min(MOST_CROPS, EPOCH_CROPS // images)) if crops is None else int(crops)
+    if crops is not None:
+        return {"times": int(crops)}
+    return {"times": max(1, min(MOST_CROPS, EPOCH_CROPS // images)), "most": EPOCH_CROPS}
 
 
 def check_fits(data: ImageData, model: Any, what: str | None = None) -> None:

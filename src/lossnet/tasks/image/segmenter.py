@@ -72,10 +72,10 @@ class ImageSegmenter(PixelDecisions):
             task-net's weights, for an ``"fcn"`` and a critic of one width) or ``"shared"`` (a
             critic reads the task-net's maps).
         crop: side, or height and width, of the random training crops; ``"auto"`` uses three
-            quarters of the images' sides, at most 96, None does not crop.
+            quarters of the images' sides, at most 64, None does not crop.
         flip: mirror half of the crops in training.
-        crops: random crops per image and epoch; None takes 4 of up to 250 images, and fewer of
-            more, so that an epoch has a thousand until every image counts once.
+        crops: random crops per image and epoch; None takes up to 4, so that an epoch has at most
+            a thousand, of a random part of the images where they are more.
         average: crops per side whose outputs are averaged in prediction; 6 means 36 crops, as in
             the papers; 1 predicts on uncropped images if the nets support it, as early stopping
             does.
@@ -195,12 +195,12 @@ class ImageSegmenter(PixelDecisions):
         known = known_of(data, len(self.classes_), self.device)
         given: dict[str, Any] = {"crop": self.crop_, "known": known}
         if training:
-            times = pixels.crops_of(self.crops, len(images))
-            return RandomCrops(images, targets, flip=self.flip, times=times, **given)
+            given |= pixels.crops_of(self.crops, len(images))
+            return RandomCrops(images, targets, flip=self.flip, **given)
         return FixedCrops(images, targets, side=1, **given)
 
     def _outputs(self, by: Proposal, data: ImageData, *, source: Any = None) -> np.ndarray:
-        # Early stopping compares epochs: averaged crops would take longer than training on them.
+        # Early stopping only compares epochs; averaged crops would take a sixth of the time.
         return self._averaged(predict, by, data, side=self.average if source is None else 1)
 
     def _path(self, descent: GBI, data: ImageData) -> np.ndarray:
