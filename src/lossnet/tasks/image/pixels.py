@@ -60,7 +60,7 @@ PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
     "implicit-ssvm": _SHARE,
     "alen": {
         **{**_REFINED, "inference": {"steps": 3, "lr": 2.0}, "predict_steps": 10, **_NOISE},
-        "share": 0.1,  # an epoch takes as long as eight of cross-entropy
+        "share": 0.1,  # an epoch takes as long as four of cross-entropy
     },
     "aen": {**_REFINED, "inference": {"steps": 10, "lr": 2.0}},
 }
