@@ -116,6 +116,7 @@ def fit(
         method,
         method_params={**params, **own} or None,
         vectors=VECTORS,
+        chain=False,
         chars=False,
         batch_size=BATCH,
         validation_fraction=0.0,

@@ -56,7 +56,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "max_epochs": 80,
         "patience": 30,
     },
-    "faces": {"width": 32, "crops": 1, "batch_size": 16, "max_epochs": 20, "patience": 20},
+    "faces": {
+        "width": 32,
+        "energy_width": 32,
+        "crops": 1,
+        "batch_size": 16,
+        "max_epochs": 20,
+        "patience": 20,
+    },
 }
 
 #: What keeps costly methods affordable here: fewer epochs than cross-entropy has, and where they
@@ -69,6 +76,9 @@ ADAM: dict[str, Any] = {
     "inference": {"steps": 20, "lr": 0.05, "adam": True, "keep": "best", "on": "energy"},
     "others": "adversarial",
 }
+
+#: ALEN as in its paper, both nets from the first epoch.
+TOGETHER: dict[str, Any] = {"share": 1.0}
 
 #: Rows of the table: a method, its parameters, the segmenter's, and the most seeds.
 ROWS: dict[str, tuple[str, dict[str, Any], dict[str, Any], int]] = {
@@ -98,9 +108,9 @@ ROWS: dict[str, tuple[str, dict[str, Any], dict[str, Any], int]] = {
         SHORT,
         3,
     ),
-    "alen": ("alen", {}, SHORT, 3),
-    "alen, FCN energy": ("alen", {}, {"energy_net": "score-map", **SHORT}, 1),
-    "alen, U-Net": ("alen", {}, {"task_net": "unet", **SHORT}, 1),
+    "alen": ("alen", TOGETHER, SHORT, 3),
+    "alen, FCN energy": ("alen", TOGETHER, {"energy_net": "score-map", **SHORT}, 1),
+    "alen, U-Net": ("alen", TOGETHER, {"task_net": "unet", **SHORT}, 1),
     "aen": ("aen", {}, SHORT, 1),
     "infnet-plus": ("infnet-plus", {}, SHORT, 1),
     "implicit-dvn": ("implicit-dvn", {}, SHORT, 1),

@@ -18,6 +18,7 @@ import citations
 import costs
 import defaults
 import dvn
+import equal_time
 import few_labels
 import images
 import implicit_study
@@ -208,6 +209,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "text": lambda: printed(text.table, data=list(text.BUDGET)),
     "roles": lambda: printed(roles.table),
     "sequence": lambda: printed(sequence.table, data=list(sequence.TASKS)),
+    "equal-time": lambda: printed(equal_time.table, data=list(equal_time.SETTINGS)),
     "truncation": lambda: printed(sequence.print_truncation),
     "citations": lambda: printed(citations.table),
     "images": lambda: printed(images.table, data=list(images.DATA)),

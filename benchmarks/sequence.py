@@ -143,6 +143,7 @@ def tagger(name: str, method: str, params: dict[str, Any], seed: int, **own: Any
         settings["encoder"] = encoder()
     # The rows compare training, not decisions.
     settings |= {"method_params": params or None, "decode": "argmax"}
+    settings.setdefault("chain", False)  # crf is the row with a chain
     return SequenceTagger(method, random_state=seed, **settings)
 
 

@@ -39,7 +39,13 @@ DESCENT = GBI(20, 0.1)
 def tagger(method: str, vectors: Any, **settings: Any) -> SequenceTagger:
     """A tagger of the benchmark's size, without validation."""
     return SequenceTagger(
-        method, vectors=vectors, hidden=100, validation_fraction=0.0, random_state=0, **settings
+        method,
+        chain=False,
+        vectors=vectors,
+        hidden=100,
+        validation_fraction=0.0,
+        random_state=0,
+        **settings,
     )
 
 

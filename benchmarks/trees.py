@@ -30,7 +30,7 @@ DATA = "trees_ewt"
 EVERY, LEAST = 2, 10
 SETTINGS: dict[str, Any] = {
     **{"hidden": 100, "dropout": 0.5, "chars": True, "max_epochs": 15, "patience": 4},
-    **{"metric": "bracket-f1", "decode": "argmax"},
+    **{"metric": "bracket-f1", "decode": "argmax", "chain": False},
 }
 #: A method, its parameters and the tagger's; GE(a) is paper 003's tag language model.
 ROWS: dict[str, tuple[str, dict[str, Any]]] = {

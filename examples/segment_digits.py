@@ -22,16 +22,18 @@ images = np.clip(images + 0.25 * rng.normal(size=images.shape), 0, 1)
 train, validation, test = slice(0, 500), slice(500, 600), slice(600, 900)
 
 
-def fitted(method: str) -> ImageSegmenter:
+def fitted(method: str, **params: float) -> ImageSegmenter:
     """Train with the same network and epochs; digits are centred, so nothing is cropped."""
     model = ImageSegmenter(
         method,
+        method_params=params,
         task_net="fcn",
         width=16,
         crop=None,
         crops=1,
         flip=False,
         average=1,
+        energy_width=16,
         max_epochs=12,
         random_state=0,
     )
@@ -41,7 +43,7 @@ def fitted(method: str) -> ImageSegmenter:
 
 
 found = {"cross-entropy": fitted("cross-entropy").predict(images[test])}
-alen = fitted("alen")
+alen = fitted("alen", share=1.0)  # both nets from the first epoch, as in its paper
 alen.tune_refinement(images[validation], masks[validation])
 found["refined"] = alen.predict(images[test])
 frames = alen.refinement_path(images[600:603], steps=alen.refine_steps_ or 10)

@@ -15,7 +15,7 @@ from lossnet.batch import Batch
 from lossnet.costs import ByReward, Cost
 from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, REWARD, needs_of
-from lossnet.nets.base import Derived, WithFeatures, headed, without_graph
+from lossnet.nets.base import Derived, JointNet, WithFeatures, headed, without_graph
 from lossnet.precision import Precision, as_float32, autocast
 from lossnet.spaces import Space, sparse
 from lossnet.streams import Streams
@@ -25,26 +25,21 @@ from lossnet.streams import Streams
 class Context:
     """A batch, the nets and their cached passes.
 
-    A net's pass is computed once for each state of its parameters and reused: the samples and
-    the task loss share one pass of the task-net, K candidates share one encoding, two heads share
-    one pass of their features.
+    A net's pass is computed once for each state of its parameters and reused: by samples and task
+    loss, by K candidates of one encoding, by two heads on the same features.
 
     Args:
         nets: the nets by name; the energy answers ``encode`` and ``forward``.
         batch: the batch.
         space: what an output is.
         generator: source of the proposals' randomness.
-        training: nets that run in train mode because this phase trains them; the others are
-            frozen, in eval mode and without a graph.
+        training: nets that this phase trains, in train mode; others are in eval mode, no graph.
         streams: random streams of the nets; without them torch's global generator is used.
         given: logits computed elsewhere, by net name.
         unlabelled: a batch of unlabelled rows, for objectives with parts on them.
-        unlabelled_weight: what a mean over the unlabelled rows counts, where this is a piece of a
-            batch.
-        precision: ``"bfloat16"`` runs the nets' passes under ``torch.autocast``; what they return
-            is float32 all the same. Passes in double precision stay so.
-        shared_noise: let proposals draw the same noise for every row, so that a row's candidates
-            do not depend on the other rows: for predictions.
+        unlabelled_weight: what a mean over the unlabelled rows counts in a piece of a batch.
+        precision: ``"bfloat16"`` runs the nets under ``torch.autocast``; they return float32.
+        shared_noise: let proposals draw the same noise for every row: for predictions.
 
     Attributes:
         reports: sums of what objectives report besides their loss, and how often each was reported.
@@ -115,10 +110,8 @@ class Context:
     def _completing(self) -> Tensor:
         """The logits that stand for entries of the truth that are not known."""
         if "task" not in self.nets and "task" not in self.given:
-            raise SettingError(
-                "entries of the truth are not known, and there is no net 'task' to fill them in; "
-                "use a method with a task-net, such as seal-nce or cross-entropy"
-            )
+            what = "entries of the truth are not known, and there is no net 'task' to fill them in"
+            raise SettingError(f"{what}; use a method with a task-net, such as cross-entropy")
         return self.logits("task")
 
     def mean(self, losses: Tensor) -> Tensor:
@@ -149,8 +142,7 @@ class Context:
     def updating(self, names: Iterable[str], *, attached: Iterable[str] = ()) -> Iterator[None]:
         """Compute an update of these nets: only then is an energy encoded in train mode.
 
-        ``attached`` nets stay frozen, in eval mode, but keep their graph, for a gradient with
-        respect to them.
+        ``attached`` nets stay frozen, in eval mode, but keep their graph.
         """
         before = self._focus, self._attached
         self._focus_on(frozenset(names), frozenset(attached))
@@ -165,7 +157,23 @@ class Context:
             self._others._focus_on(names, attached)
 
     def logits(self, name: str = "task") -> Tensor:
-        """Logits ``(B, *S)`` of a task-net, with their graph where the phase trains it."""
+        """Logits ``(B, *S)`` of a task-net, with their graph where the phase trains it.
+
+        Those of a :class:`~lossnet.nets.JointNet` are the logits of its marginals.
+        """
+        net, scores = self.joint_net(name), self.scores(name)
+        if net is None:
+            return scores
+        call = partial(net.marginal_logits, scores, self.batch.mask)
+        return self._cached("marginals", name, name in self.training, call)
+
+    def joint_net(self, name: str) -> JointNet | None:
+        """The net of that name if its positions depend on each other, else None."""
+        net = None if name in self.given else self.nets[name]
+        return net if isinstance(net, JointNet) else None
+
+    def scores(self, name: str) -> Tensor:
+        """What a task-net's pass gives ``(B, *S)``: its logits, unless it is a joint net."""
         if name in self.given:
             return self.given[name]
         net, trained = self.nets[name], name
@@ -176,7 +184,7 @@ class Context:
             call = partial(net.head, self.features(name))
         else:
             call = partial(net, self.batch.x)
-        return self._cached("logits", name, trained in self.training, call)
+        return self._cached("scores", name, trained in self.training, call)
 
     def features(self, name: str) -> Any:
         """What a :class:`~lossnet.nets.Headed` net's head is given, for other heads to share."""
@@ -205,10 +213,9 @@ class Context:
     def local_energies(self, y: Tensor, name: str = "energy") -> Tensor:
         """Energies ``(K, B, *P)`` of every position of candidates, whose mean is the energy."""
         if not hasattr(self.nets[name], "local"):
-            raise SettingError(
-                "local=True needs an energy with a value per position, such as ScoreMap; the net "
-                f"{name!r} is a {type(self.nets[name]).__name__}; take local=False"
-            )
+            what = "local=True needs an energy with a value per position, such as ScoreMap"
+            got = f"the net {name!r} is a {type(self.nets[name]).__name__}"
+            raise SettingError(f"{what}; {got}; take local=False")
         return self._judged(self.nets[name].local, y, name)
 
     def _judged(self, judge: Callable[..., Tensor], y: Tensor, name: str, h: Any = None) -> Tensor:
@@ -220,7 +227,7 @@ class Context:
     def uniform(self, k: int, like: Tensor) -> Tensor:
         """Uniform noise ``(K, *like.shape)``; if it is shared, one row ``(K, 1, *S)`` for all.
 
-        Shared noise of a position does not depend on how many positions follow, nor on padding.
+        Shared noise of a position does not depend on those that follow.
         """
         if not self.shared_noise:
             return like.new_empty((k, *like.shape)).uniform_(generator=self.generator)
@@ -235,7 +242,7 @@ class Context:
 
     @contextmanager
     def without_reports(self) -> Iterator[None]:
-        """Discard what is reported inside: a loss that is computed only for its derivatives."""
+        """Discard what is reported inside, for a loss that only its derivatives are needed of."""
         before = dict(self.reports)
         try:
             yield
@@ -259,10 +266,7 @@ class Context:
             self._others.invalidate(stale)
 
     def replay(self, name: str) -> None:
-        """Forget a net's pass, and let the next one draw the same dropout masks.
-
-        For derivatives by finite differences: energies go on reading the features they have read.
-        """
+        """Forget a net's pass; the next draws the same masks, and energies read what they read."""
         before, read = self._before.get(name), dict(self._read)
         self.invalidate([name])
         self._read |= read

@@ -118,6 +118,7 @@ class Phase(Checked):
         rows: what is trained on: the ``"train"`` rows, the ``"validation"`` rows or
             ``"unlabelled"`` ones; the last two only for objectives that do not need the truth.
         copies: nets that start the phase with another's weights, by name.
+        share: of the trainer's ``max_epochs`` and ``patience``, rounded up.
         repeats: how many times per batch the updates run in order, each with all its steps.
         monitor: what early stopping watches: the validation ``"metric"``, or the ``"loss"`` of
             the first update on validation data, where the phase's predictions mean little.
@@ -131,6 +132,7 @@ class Phase(Checked):
     rows: Rows = "train"
     copies: Mapping[str, str] = field(default_factory=dict)
     repeats: Count = 1
+    share: Positive = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -197,8 +199,8 @@ class Method:
         if missing := self.nets - trained - self.given:
             raise SettingError(f"{what} uses {', '.join(sorted(missing))} without ever training it")
         if both := self.given & trained:
-            remedy = "leave it out of given, or out of the phases"
-            raise SettingError(f"{what} trains {min(both)!r}, a net that is given; {remedy}")
+            came = f"{what} trains {min(both)!r}, a net that is given"
+            raise SettingError(f"{came}; leave it out of given, or out of the phases")
         for name, plan in self.derived.items():
             if plan.base in self.derived:
                 raise SettingError(
@@ -231,10 +233,9 @@ class Method:
         stacked = self._with_target(proposal.nets)
         if proposal.needs >= TARGET or stacked:
             what = f"the net {stacked[0]!r}" if stacked else type(proposal).__name__
-            raise SettingError(
-                f"method {self.name!r} predicts with {what}, which needs the truth; predict with "
-                "the output of a net of x alone, or a GBI without a cost"
-            )
+            rule = "predict with the output of a net of x alone, or a GBI without a cost"
+            came = f"method {self.name!r} predicts with {what}, which needs the truth"
+            raise SettingError(f"{came}; {rule}")
 
     @property
     def _cost_augmented(self) -> frozenset[str]:
@@ -269,8 +270,8 @@ class Method:
     def needs(self) -> frozenset[str]:
         """What it needs of the task: see :mod:`lossnet.needs`."""
         rows = [UNLABELLED for phase in self.phases if phase.rows == "unlabelled"]
-        objectives = [update.objective.needs for update in self.updates]
-        return NOTHING.union(*rows, *objectives, *(proposal.needs for proposal in self._predicts))
+        parts = [*(update.objective for update in self.updates), *self._predicts]
+        return NOTHING.union(*rows, *(part.needs for part in parts))
 
     @property
     def task_net_predicts(self) -> bool:
@@ -294,7 +295,6 @@ class Method:
     def steps_per_batch(self) -> dict[str, int]:
         """Optimiser steps per batch for each net, over the phase that takes most of them."""
         steps = dict.fromkeys(sorted(self.nets), 0)
-        for phase in self.phases:
-            for update in phase.updates:
-                steps |= {n: max(steps[n], update.steps * phase.repeats) for n in update.trained}
+        for phase, update in ((p, update) for p in self.phases for update in p.updates):
+            steps |= {n: max(steps[n], update.steps * phase.repeats) for n in update.trained}
         return steps

@@ -106,14 +106,18 @@ class Violation(Checked, RunsEnergy, Term):
 class CrossEntropy(Term):
     """Σ_i w_i cross-entropy of position i (paper 000, second part of Eq. 1), over known positions.
 
-    w are the batch's entry weights, 1 without any.
+    w are the batch's entry weights, 1 without any. Of a net with a likelihood of its own
+    (:class:`~lossnet.nets.JointNet`) it is -log p(y*|x), without w.
     """
 
     needs = TARGET
     convex = True
 
     def __call__(self, context: Context, prediction: Candidates) -> Tensor:
-        batch, logits = context.batch, _logits(context, prediction)
+        batch = context.batch
+        if prediction.nll is not None:
+            return prediction.nll(context.given_target, batch.known)
+        logits = _logits(context, prediction)
         counted = batch.counted
         if (weight := batch.entry_weight) is not None:
             counted = weight if counted is None else weight * counted

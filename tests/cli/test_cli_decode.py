@@ -45,7 +45,8 @@ def test_rules_that_cannot_serve_are_one_line(
     lossnet: Run, tmp_path: Path, images: Path, model: Path, trained_on: Path
 ) -> None:
     out = ["--out", tmp_path / "model"]
-    text = one_line(lossnet("train", images, *out, "--decode", "expected"))  # alen descends
+    descends = ["--method", "alen", "--decode", "expected"]
+    text = one_line(lossnet("train", images, *out, *descends))
     assert "predicts with the task-net alone" in text
     assert "unknown decode" in one_line(lossnet("train", trained_on, *out, "--decode", "best"))
     both = ["--decode", "mode", "--threshold", "0.4"]

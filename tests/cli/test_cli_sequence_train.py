@@ -55,7 +55,7 @@ def test_settings_reach_the_tagger(lossnet: Run, tmp_path: Path) -> None:
     settings = ["max_epochs=1", "hidden=8", f"vectors={tmp_path / 'v.npz'}", "chars=true"]
     settings += ["global_energy=both+words", "metric=span-f1", "method.sharing=shared"]
     more = ["--set", *settings, "--scheme", "BIOES", "--seed", "3"]
-    result = lossnet("train", data, "--out", tmp_path / "m", *more)
+    result = lossnet("train", data, "--method", "infnet-plus", "--out", tmp_path / "m", *more)
     assert result.code == 0, result.err
     assert "12 train, 4 validation, 4 test" in result.out
     model = SequenceTagger.load(tmp_path / "m")
@@ -153,7 +153,8 @@ def test_other_mistakes_come_before_training(lossnet: Run, ner: Path, tmp_path: 
     message = one_line(lossnet(*train, f"vectors={tmp_path / 'v.txt'}"))
     assert "v.txt, line 2: 2 numbers after 'Rome'; expected 3" in message
     assert "did you mean 'global_energy'?" in one_line(lossnet(*train, "global_enrgy=both"))
-    assert "write method.sharing" in one_line(lossnet(*train, "sharing=shared"))
+    inference = ["train", ner, *out, "--quiet", "--method", "infnet-plus", "--set"]
+    assert "write method.sharing" in one_line(lossnet(*inference, "sharing=shared"))
     message = one_line(lossnet(*train, "hidden=[8]"))
     assert "hidden must be an integer of at least 1, got [8]" in message
     assert "metric" in one_line(lossnet(*train, "metric=example-f1"))

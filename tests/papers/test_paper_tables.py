@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lossnet import SequenceTagger
 from lossnet.papers import FIGURES, TABLES
 from lossnet.papers.data_sets import DATA_SETS
 from lossnet.papers.report import difference
@@ -17,6 +18,7 @@ from lossnet.papers.settings import (
     estimator_of,
     few_updates,
     same,
+    usual_configuration,
 )
 from lossnet.papers.table import Printed, Table
 from lossnet.recipes import METHODS
@@ -101,6 +103,13 @@ def test_settings_that_were_added_since_count_at_their_default() -> None:
     assert not same(stored, {"lr": 2, "part": {"a": 2}}, usual)
     assert not same(stored, {"lr": 1}, usual)
     assert not same(stored, {"lr": 1, "part": {"a": 2}, "unheard-of": 1}, usual)
+
+
+def test_a_default_that_changed_does_not_stand_for_what_was_done_before() -> None:
+    chain, independent = SequenceTagger("seal-nce"), SequenceTagger("seal-nce", chain=False)
+    stored = {k: v for k, v in configuration(independent).items() if k != "chain"}
+    assert same(stored, configuration(independent), usual_configuration(independent))
+    assert not same(stored, configuration(chain), usual_configuration(chain))
 
 
 def test_differences_in_pooled_deviations() -> None:

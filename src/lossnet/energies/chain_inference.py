@@ -24,6 +24,9 @@ from lossnet.spaces import sparse
 
 Maybe: TypeAlias = Tensor | None
 
+#: The energy of what cannot be.
+_FORBIDDEN = 1e4
+
 
 def energy(unary: Tensor, pairwise: Tensor, y: Tensor, mask: Maybe = None) -> Tensor:
     """E(y) of relaxed or one-hot candidates ``y`` ``(K, B, T, C)``, ``(K, B)``; multi-linear."""
@@ -54,10 +57,19 @@ def marginals(unary: Tensor, pairwise: Tensor, mask: Maybe = None) -> Tensor:
     return -slope
 
 
-def nll(unary: Tensor, pairwise: Tensor, target: Tensor, mask: Maybe = None) -> Tensor:
-    """-log p(target) = E(target) + log Z of one-hot targets ``(B, T, C)``, ``(B,)``."""
-    e = energy(unary, pairwise, target.unsqueeze(0), mask)
-    return e.squeeze(0) + log_partition(unary, pairwise, mask)
+def nll(
+    unary: Tensor, pairwise: Tensor, target: Tensor, mask: Maybe = None, known: Maybe = None
+) -> Tensor:
+    """-log p(target) = E(target) + log Z of one-hot targets ``(B, T, C)``, ``(B,)``.
+
+    With ``known`` ``(B, T)`` bool, -log of the probability of all paths that agree with the target
+    where it is known: log Z less the log Z of those paths.
+    """
+    z = log_partition(unary, pairwise, mask)
+    if known is None:
+        return energy(unary, pairwise, target.unsqueeze(0), mask).squeeze(0) + z
+    others = known.unsqueeze(2) & (target == 0)
+    return z - log_partition(unary + _FORBIDDEN * others, pairwise, mask)
 
 
 def viterbi(unary: Tensor, pairwise: Tensor, mask: Maybe = None) -> tuple[Tensor, Tensor]:

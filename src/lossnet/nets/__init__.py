@@ -1,6 +1,7 @@
 """Task-nets: any ``nn.Module`` from x to logits; these are the ones the estimators build."""
 
-from lossnet.nets.base import Derivation, Derived, Headed, SharedFeatures, WithFeatures
+from lossnet.nets.base import Derivation, Derived, Headed, JointNet, SharedFeatures, WithFeatures
+from lossnet.nets.chain import ChainTagger
 from lossnet.nets.convolution import FCN, FCNFeatures, FCNHead
 from lossnet.nets.derived import SharedHead, Stacked
 from lossnet.nets.forest import Forest
@@ -14,6 +15,7 @@ from lossnet.nets.words import WordTable
 __all__ = [
     "FCN",
     "BiLSTM",
+    "ChainTagger",
     "CharacterCNN",
     "Derivation",
     "Derived",
@@ -25,6 +27,7 @@ __all__ = [
     "Forest",
     "Headed",
     "HeldOut",
+    "JointNet",
     "LabelHead",
     "LabelMLP",
     "LabelMLPs",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map_only
@@ -36,6 +36,27 @@ class Headed(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Logits ``(B, *S)``."""
         return self.head(self.features(x))
+
+
+@runtime_checkable
+class JointNet(Protocol):
+    """A task-net whose positions depend on each other, such as a chain.
+
+    Its pass gives scores, of which its distribution is made. Everything that takes a net's output
+    is given its marginals; cross-entropy is the likelihood of a complete output.
+    """
+
+    def marginal_logits(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Logits ``(B, *S)`` of the marginals."""
+
+    def nll(
+        self,
+        scores: Tensor,
+        target: Tensor,
+        mask: Tensor | None = None,
+        known: Tensor | None = None,
+    ) -> Tensor:
+        """-log p(target), ``(B,)``, over what is ``known`` of it."""
 
 
 @dataclass(frozen=True)

@@ -88,15 +88,19 @@ def configuration(model: Any) -> dict[str, Any]:
 
 
 def usual_configuration(model: Any) -> dict[str, Any]:
-    """The same of the estimator with its own defaults."""
-    return configuration(type(model)(model.method))
+    """The same of the estimator with its own defaults; parameters added since as they acted before.
+
+    An estimator's ``added`` holds those whose default does something else than was done before.
+    """
+    kind = type(model)
+    return configuration(kind(model.method)) | dict(getattr(kind, "added", {}))
 
 
 def same(stored: Mapping[str, Any], wanted: Mapping[str, Any], usual: Mapping[str, Any]) -> bool:
     """Whether a stored run has the settings that are wanted.
 
-    A setting that the stored run does not know was added since: it counts as equal at its usual
-    value, which does what was done before.
+    A setting that the stored run does not know was added since: it counts as equal at its value in
+    ``usual``, which does what was done before.
     """
     if stored.keys() - wanted.keys():
         return False

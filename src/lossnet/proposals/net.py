@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
 import torch
+from torch import Tensor
 
 from lossnet.context import Context
 from lossnet.parameters import AtLeast, Count, Weight
@@ -30,7 +32,15 @@ class NetOutput(FromNet):
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         logits = self.logits(context, keep_graph)
         logits = (logits if self.member is None else logits[:, self.member]).unsqueeze(0)
-        return Candidates(context.space.relax(logits), logits=logits)
+        return Candidates(context.space.relax(logits), logits=logits, nll=self._nll(context))
+
+    def _nll(self, context: Context) -> Callable[[Tensor, Tensor | None], Tensor] | None:
+        """The net's own likelihood of a target, if its positions depend on each other."""
+        net = context.joint_net(self.net)
+        if net is None:
+            return None
+        scores, mask = context.scores(self.net), context.batch.mask
+        return lambda target, known: net.nll(scores, target, mask, known)
 
 
 @dataclass(frozen=True)

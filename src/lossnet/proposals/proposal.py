@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,6 +25,8 @@ class Candidates:
         log_q: log-probability of each candidate, ``(K, B)``, where tractable.
         log_q_target: log-probability of the truth under the same proposal, ``(B,)``.
         logits: unbounded form of ``y``, ``(K, B, *S)``, where there is one.
+        nll: -log-likelihood ``(B,)`` of a target and which of it is known, where the net that they
+            are the output of has one of its own; None: positions are independent.
         truth: the truth to compare them with, ``(B, *S)``, where the proposal draws the entries
             of it that are not known, as it draws the candidates; None: the context's target.
     """
@@ -33,6 +36,7 @@ class Candidates:
     log_q_target: Tensor | None = None
     logits: Tensor | None = None
     truth: Tensor | None = None
+    nll: Callable[[Tensor, Tensor | None], Tensor] | None = None
 
 
 class Proposal(Declares, Protocol):

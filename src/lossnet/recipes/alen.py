@@ -17,9 +17,9 @@ from typing import Literal
 from lossnet.contrasts import LeastSquares
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Judge
-from lossnet.parameters import Count, Weight
+from lossnet.parameters import Count, Positive, Weight
 from lossnet.proposals import GBI, Combined, NetOutput, Perturbed, Proposal, Target
-from lossnet.recipes.parts import energy_update
+from lossnet.recipes.parts import energy_update, pretrain
 from lossnet.terms import CrossEntropy, EnergyTerm, Weighted
 
 
@@ -36,6 +36,7 @@ def alen(
     noise: Weight = 0.0,
     radius: Weight = 0.0,
     local: bool = False,
+    share: Positive = 1.0,
     energy_optimiser: Optimiser = Optimiser(1e-3, plateau=5, beta1=0.5),
     task_optimiser: Optimiser = Optimiser(2e-3, plateau=5, beta1=0.5),
 ) -> Method:
@@ -47,6 +48,8 @@ def alen(
     λ_g ``energy_weight``. Predicts with y'' after ``predict_steps``, or with F(x) alone. With
     ``noise`` an output with noisy logits (see ``Perturbed``) is refined as well: a net that has
     memorised its training rows shows the energy no mistakes.
+
+    With a ``share`` below 1 the net starts from a phase of cross-entropy; see ``_phases``.
     """
     start: Proposal = Perturbed(2, noise, radius) if noise else NetOutput()
     candidates = (Target(), NetOutput(), replace(inference, start=start))
@@ -55,7 +58,8 @@ def alen(
     value = Weighted(energy_weight, EnergyTerm(contrast, local=local))
     task = _task_update(task_optimiser, value, xent_weight)
     refined = replace(inference, steps=predict_steps, start=NetOutput())
-    return _refining("alen", energy, task, refined if predict == "refined" else NetOutput())
+    by = refined if predict == "refined" else NetOutput()
+    return Method("alen", _phases(energy, task, by, share), predict=by)
 
 
 def aen(
@@ -77,13 +81,26 @@ def aen(
     energy = energy_update(energy_optimiser, contrast, candidates, cost=cost, local=local)
     value = Weighted(energy_weight, EnergyTerm(contrast, local=local))
     task = _task_update(task_optimiser, value, xent_weight)
-    return _refining("aen", energy, task, replace(inference, start=NetOutput()))
+    by = replace(inference, start=NetOutput())
+    return Method("aen", (Phase((energy, task), predict=by, name="aen"),), predict=by)
+
+
+def _phases(energy: Update, task: Update, predict: Proposal, share: float) -> tuple[Phase, ...]:
+    """Both nets together; with a ``share`` below 1 the task-net alone comes first.
+
+    It is then trained by cross-entropy, and after that both have the share of the epochs and of the
+    patience, the task-net at a quarter of its learning rate: an epoch of both takes several times
+    as long.
+    """
+    if share >= 1:
+        return (Phase((energy, task), predict=predict, name="alen", share=share),)
+    settings = task.optimiser
+    # Less momentum is for nets that train against each other.
+    alone = pretrain("task", replace(settings, beta1=0.9))
+    task = replace(task, optimiser=replace(settings, lr=settings.lr / 4))
+    return alone, Phase((energy, task), predict=predict, name="alen", share=share)
 
 
 def _task_update(optimiser: Optimiser, value: Weighted, xent_weight: float) -> Update:
     terms = Weighted(xent_weight, CrossEntropy()), value
     return Update("task", Judge(terms), optimiser=optimiser)
-
-
-def _refining(name: str, energy: Update, task: Update, predict: Proposal) -> Method:
-    return Method(name, (Phase((energy, task), predict=predict, name=name),), predict=predict)

@@ -21,8 +21,8 @@ def still_improving(trainer: Trainer) -> bool:
     A learning rate that falls to 0 makes the last epochs the best ones, and a metric that never
     left 0 did not improve.
     """
-    ended = trainer.epoch >= trainer.max_epochs >= _LEAST and trainer.score is not None
-    recent = trainer.epochs_since_best <= min(_RECENT, trainer.patience - 1)
+    ended = trainer.epoch >= trainer.phase_epochs >= _LEAST and trainer.score is not None
+    recent = trainer.epochs_since_best <= min(_RECENT, trainer.phase_patience - 1)
     decays = any(optimiser.schedule.decay for optimiser in trainer.optimisers)
     return ended and recent and not decays and trainer.best != 0.0
 

@@ -45,17 +45,15 @@ class Trainer:
         space: what an output is.
         data: the training rows.
         unlabelled: rows without a truth, for phases that train on them; where a phase uses both
-            kinds, an epoch is one pass over the longer of the two, and the shorter is repeated,
-            in a new order each time.
+            kinds, an epoch passes once over the longer and repeats the shorter in a new order.
         score: metric of a proposal's predictions on validation data, higher is better; None
             trains ``max_epochs`` and keeps the last weights.
         validation: validation rows, for phases that monitor their loss.
         batch_size: rows per batch.
-        max_epochs: largest number of epochs of each phase.
-        patience: epochs without improvement after which a phase ends.
-        accumulate: pieces in which a batch is processed, in the memory of one piece; their
-            gradients are averaged by rows, so that a step is that of the complete batch. With
-            more than 1, a net's pass is computed anew for every step and piece.
+        max_epochs: largest number of epochs of each phase, or of its ``share``.
+        patience: epochs without improvement after which a phase ends, or its ``share`` of them.
+        accumulate: pieces in which a batch is processed, in the memory of one piece; gradients are
+            averaged by rows. With more than 1, every step and piece has passes of its own.
         precision: what the nets' passes are computed in; ``"bfloat16"`` by ``torch.autocast``,
             with weights, losses and optimisers in float32.
         seed: source of all randomness.
@@ -135,6 +133,8 @@ class Trainer:
         # phase alone, and a task-net trained after a loss-net starts as one trained by itself.
         self.order = generator_on("cpu", stream_seed(self.seed, "order"))
         self.order_unlabelled = generator_on("cpu", stream_seed(self.seed, "order beside"))
+        limits = self.max_epochs, self.patience
+        self.phase_epochs, self.phase_patience = (math.ceil(self.phase.share * n) for n in limits)
         self.epoch = 0
         self.best: float | None = None
         self.best_weights: dict[str, dict[str, Tensor]] = {}
@@ -145,8 +145,8 @@ class Trainer:
         self.optimisers = [build_optimiser(update, self.nets) for update in self.phase.updates]
 
     def _phase_over(self) -> bool:
-        stopped = self.score is not None and self.epochs_since_best >= self.patience
-        return self.epoch >= self.max_epochs or stopped
+        stopped = self.score is not None and self.epochs_since_best >= self.phase_patience
+        return self.epoch >= self.phase_epochs or stopped
 
     def _epoch(self) -> None:
         began = time.perf_counter()
@@ -201,7 +201,7 @@ class Trainer:
             steps = update.steps * self.phase.repeats
             for index in range(repeat * update.steps, (repeat + 1) * update.steps):
                 within = (number + (index + 0.5) / steps) / batches
-                optimiser.progress = (self.epoch + within) / self.max_epochs
+                optimiser.progress = (self.epoch + within) / self.phase_epochs
                 given = context or self._pieces(rows, unlabelled, reports)
                 measures = step(update, given, optimiser, parameters, where=where)
                 for name, value in measures.items():
@@ -265,8 +265,8 @@ class Trainer:
             assert self.validation is not None
             rows = self.nets, self.space, self.validation
             how: dict[str, Any] = {"seed": self.seed, "precision": self.precision}
-            loss = float(over_batches(self.phase.updates[0].objective, *rows, **how).mean())
-            row, value = {"validation_loss": loss}, -loss
+            value = -float(over_batches(self.phase.updates[0].objective, *rows, **how).mean())
+            row = {"validation_loss": -value}
         else:
             value = score(self.phase.predict)
             row = {"metric": value}

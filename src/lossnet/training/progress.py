@@ -45,7 +45,7 @@ def _print_end(trainer: Trainer) -> None:
     """Print a line where ``max_epochs`` ended the phase too early."""
     if still_improving(trainer):
         best = trainer.epoch - trainer.epochs_since_best
-        where = f"epoch {best} of at most {trainer.max_epochs} was the best so far"
+        where = f"epoch {best} of at most {trainer.phase_epochs} was the best so far"
         _print(f"{trainer.phase.name}: {where}; more epochs may improve the model")
 
 
@@ -75,7 +75,7 @@ class ProgressLines(Callback):
 
     def on_epoch(self, trainer: Trainer) -> None:
         """Print a line after every tenth of the epochs, and one where they were too few."""
-        if trainer.epoch % math.ceil(trainer.max_epochs / 10) == 0:
+        if trainer.epoch % math.ceil(trainer.phase_epochs / 10) == 0:
             row = trainer.history[-1]
             self._report(trainer, trainer.epoch, losses_of(row), row.get("metric"))
         _print_end(trainer)
@@ -84,7 +84,7 @@ class ProgressLines(Callback):
         self, trainer: Trainer, epoch: int, losses: Mapping[str, float], metric: float | None = None
     ) -> None:
         self._last = time.monotonic()
-        texts = [f"{trainer.phase.name}: epoch {epoch} of at most {trainer.max_epochs}"]
+        texts = [f"{trainer.phase.name}: epoch {epoch} of at most {trainer.phase_epochs}"]
         texts += _texts(losses)
         if metric is not None:
             texts.append(f"validation {self.metric} {metric:.4f}")
@@ -105,7 +105,7 @@ class Progress(Callback):
         if self._bar is None or self._phase != trainer.phase_index:
             self.on_end(trainer)
             each, name = trainer.batches_per_epoch, trainer.phase.name
-            done, total = each * trainer.epoch, each * trainer.max_epochs
+            done, total = each * trainer.epoch, each * trainer.phase_epochs
             self._bar = tqdm(total=total, initial=done, desc=name, unit="batch")
             self._phase = trainer.phase_index
         self._bar.set_postfix_str(", ".join([*_texts(losses), self._metric_text]), refresh=False)
@@ -160,11 +160,11 @@ class Duration(Callback):
 
     def _report(self, trainer: Trainer, seconds: float, what: str) -> None:
         """Report the rest of a phase whose epochs take ``seconds`` each."""
-        rest = seconds * (trainer.max_epochs - trainer.epoch)
+        rest = seconds * (trainer.phase_epochs - trainer.epoch)
         if rest < self.long:
             return
         sooner = "" if trainer.score is None else "; early stopping may end it sooner"
-        epochs = f"{trainer.max_epochs} epochs"
+        epochs = f"{trainer.phase_epochs} epochs"
         _print(f"{trainer.phase.name}: up to {format_duration(rest)} for {epochs}, {what}{sooner}")
 
 

@@ -69,6 +69,21 @@ def test_random_crops_are_cut_from_image_and_target_alike() -> None:
     assert sorted(set(corner.tolist())) == list(range(7))
 
 
+def test_an_epoch_of_many_images_is_a_random_part() -> None:
+    images = torch.arange(50.0).view(50, 1, 1, 1).expand(50, 1, 3, 3)
+    source = RandomCrops(images, images[:, 0], crop=(2, 2), most=20)
+    assert len(source) == 20
+    epochs = []
+    for seed in range(40):
+        rows = torch.cat(list(source.shuffled(8, torch.Generator().manual_seed(seed))))
+        assert len(rows) == 20
+        epochs.append(source.examples(rows).tolist())
+        assert len(set(epochs[-1])) == 20  # no image twice
+    assert {number for epoch in epochs for number in epoch} == set(range(50))
+    assert source.batch(slice(0, 3)).x.shape == (3, 1, 2, 2)
+    assert len(RandomCrops(images, images[:, 0], crop=(2, 2), times=2, most=1000)) == 100
+
+
 def test_random_crops_without_flips_or_crops_are_the_images() -> None:
     images = ramp(4, 5)
     source = RandomCrops(images, crop=(4, 5), flip=False)

@@ -187,7 +187,8 @@ def test_a_path_ends_where_predictions_are(fitted) -> None:
     fitted = clone(fitted).set_params(method__predict_steps=3).fit(TRAIN[2])
     path = fitted.refinement_path(TEST[2], steps=3)
     assert path.shape == (4, 12, 8, 8)
-    np.testing.assert_allclose(path[-1], fitted.predict_proba(TEST[2]), atol=1e-6)
+    chosen = path[fitted.refine_steps_]
+    np.testing.assert_allclose(chosen, fitted.predict_proba(TEST[2]), atol=1e-6)
     fitted.set_params(refine=NetOutput())
     np.testing.assert_allclose(path[0], fitted.predict_proba(TEST[2]), atol=1e-6)
 
@@ -213,10 +214,33 @@ def test_crops_are_averaged_only_where_asked(fitted) -> None:
     assert model.predict(TEST[2]).shape == (12, 8, 8)
 
 
-def test_early_stopping_measures_what_predicts() -> None:
+def test_early_stopping_measures_uncropped_images() -> None:
     model = segmenter(max_epochs=3, average=3).fit(TRAIN[2], validation_data=TEST[2])
     best = max(row["metric"] for row in model.history_)
-    assert best == pytest.approx(model.score(TEST[2]), abs=1e-12)
+    assert best == pytest.approx(model.set_params(average=1).score(TEST[2]), abs=1e-12)
+
+
+def test_refinement_is_left_out_where_it_does_not_pay() -> None:
+    model = segmenter("alen", max_epochs=3, method_params=quick("alen"))
+    model.fit(TRAIN[2], validation_data=TEST[2])
+    most = model.method_.predict.steps
+    path = model.refinement_path(TEST[2], steps=most)
+    scores = [mean_iou(TEST[2].masks, y >= 0.5) for y in path]
+    assert model.refine_steps_ == int(np.argmax(scores))
+    assert model.score(TEST[2]) >= scores[0] - 1e-12  # never below its own net there
+    assert segmenter("alen", validation_fraction=0.0).fit(TRAIN[2]).refine_steps_ is None
+
+
+def test_alen_starts_from_cross_entropy() -> None:
+    model = segmenter("alen", max_epochs=10, patience=10, method_params=quick("alen"))
+    model.fit(TRAIN[2], validation_data=TEST[2])
+    phases = [row["phase"] for row in model.history_]
+    assert phases.count("pretrain task") == 10
+    assert phases.count("alen") == 1  # a tenth of the epochs
+    whole = {**quick("alen"), "share": 1.0}
+    assert [phase.name for phase in segmenter("alen", method_params=whole)._assembled().phases] == [
+        "alen"
+    ]
 
 
 def test_grey_values_are_scaled_as_in_training(tmp_path) -> None:

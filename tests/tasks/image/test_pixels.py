@@ -7,7 +7,14 @@ import pytest
 
 from lossnet.errors import DataError, SettingError
 from lossnet.tasks.image import ImageData
-from lossnet.tasks.image.pixels import check_crop, check_fits, far_from_training, named_classes
+from lossnet.tasks.image.pixels import (
+    check_crop,
+    check_fits,
+    crop_of,
+    crops_of,
+    far_from_training,
+    named_classes,
+)
 from lossnet.tasks.standardiser import Standardiser
 
 IMAGES = np.zeros((2, 4, 6, 3), np.uint8)
@@ -41,6 +48,14 @@ def test_crops_that_are_none(crop) -> None:
 @pytest.mark.parametrize("crop", [None, "auto", 24, (24, 16), [24, 16]])
 def test_crops(crop) -> None:
     check_crop(crop)
+
+
+def test_crops_by_the_size_of_images_and_data() -> None:
+    sizes = [(32, 32), (8, 100), (250, 250)]
+    assert [crop_of("auto", size) for size in sizes] == [(24, 24), (6, 64), (64, 64)]
+    assert crop_of(200, (250, 250)) == (200, 200)
+    assert [crops_of(None, n)["times"] for n in (1, 250, 334, 999, 5000)] == [4, 4, 2, 1, 1]
+    assert crops_of(3, 5000) == {"times": 3}
 
 
 def test_errors_name_the_data() -> None:

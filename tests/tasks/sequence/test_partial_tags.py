@@ -69,7 +69,7 @@ def test_data_with_unknown_tags() -> None:
 
 
 def test_the_loss_is_that_of_known_tokens() -> None:
-    model = tagger(validation_fraction=0.0).fit(WORDS, partial())
+    model = tagger(chain=False, validation_fraction=0.0).fit(WORDS, partial())
     source = model._source(SequenceData(WORDS, partial()))
     batch = source.batch(torch.arange(1, 7))
     context = Context(model.nets_, batch, Categorical())

@@ -86,10 +86,12 @@ class Crops:
 class RandomCrops(Crops):
     """Every image ``times`` times per epoch, in random crops, mirrored at random with ``flip``.
 
-    Where images are few, an epoch of one crop each is too short to judge by.
+    Where images are few, an epoch of one crop each is too short to judge by; where they are many,
+    an epoch of ``most`` crops is a random part of them.
     """
 
     flip: bool = True
+    most: int | None = None
 
     def __post_init__(self) -> None:
         self._flips = 2 if self.flip else 1
@@ -97,6 +99,10 @@ class RandomCrops(Crops):
             side - part + 1 for side, part in zip(self.images.shape[-2:], self.crop, strict=True)
         )
         self._views = self._down * self._right * self._flips
+
+    def __len__(self) -> int:
+        every = super().__len__()
+        return every if self.most is None else min(every, self.most)
 
     def batch(self, rows: Tensor | slice) -> Batch:
         if isinstance(rows, slice):  # crops of the upper left corner, not mirrored
@@ -123,7 +129,7 @@ class RandomCrops(Crops):
         return rows // self._views
 
     def shuffled(self, size: int, generator: torch.Generator) -> Sequence[Tensor]:
-        order = random_order(len(self), generator) % len(self.images)
+        order = random_order(super().__len__(), generator)[: len(self)] % len(self.images)
         drawn = torch.randint(self._views, (len(self),), generator=generator, device=order.device)
         return (order * self._views + drawn).split(size)
 

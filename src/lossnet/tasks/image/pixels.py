@@ -25,6 +25,10 @@ from lossnet.tasks.standardiser import Standardiser
 MOST_CLASSES = 2**16
 #: Deviations from the training images' mean beyond which a channel must have another scale.
 FAR = 30.0
+#: The longest side of a crop that is not asked for.
+LARGEST_CROP = 64
+#: Crops of an epoch, and the most of one image, that are not asked for.
+EPOCH_CROPS, MOST_CROPS = 1000, 4
 #: Energies that are a mean over pixels.
 MAPS = ("score-map", "unet-map")
 
@@ -54,7 +58,10 @@ PIXEL_DEFAULTS: dict[str, dict[str, Any]] = {
     "seal-static-margin": {**_SHARE, "energy_weight": 1.0},
     "implicit-dvn": _SHARE,
     "implicit-ssvm": _SHARE,
-    "alen": {**_REFINED, "inference": {"steps": 3, "lr": 2.0}, "predict_steps": 10, **_NOISE},
+    "alen": {
+        **{**_REFINED, "inference": {"steps": 3, "lr": 2.0}, "predict_steps": 10, **_NOISE},
+        "share": 0.1,  # an epoch takes as long as four of cross-entropy
+    },
     "aen": {**_REFINED, "inference": {"steps": 10, "lr": 2.0}},
 }
 
@@ -108,7 +115,10 @@ def filled_in(params: Mapping[str, Any], method: Method) -> dict[str, Any]:
     chosen, dropout = energy_for(params["energy_net"], method.name), params["energy_dropout"]
     if dropout is None:
         dropout = 0.25 if chosen == "critic" and not method.descends_on_energy else 0.0
-    width = params["width"] if params["energy_width"] is None else params["energy_width"]
+    width = params["energy_width"]
+    if width is None:
+        # Inference runs a map dozens of times per batch.
+        width = -(-params["width"] // 2) if chosen == "unet-map" else params["width"]
     return {"energy_net": chosen, "energy_dropout": dropout, "energy_width": width}
 
 
@@ -132,7 +142,8 @@ def make_net(
 def check_settings(params: Mapping[str, Any]) -> None:
     """Raise on parameters, filled in, that cannot work."""
     for name in ("width", "energy_width", "crops", "average"):
-        check_int(name, params[name])
+        if name != "crops" or params[name] is not None:
+            check_int(name, params[name])
     for name in ("dropout", "energy_dropout"):
         check_share(name, params[name])
     check_choice("metric", params["metric"], IMAGE_METRICS)
@@ -171,13 +182,25 @@ def crop_of(crop: Any, size: Size) -> Size:
     if crop is None:
         return size
     if crop == "auto":
-        return -(-3 * size[0] // 4), -(-3 * size[1] // 4)
+        height, width = (min(LARGEST_CROP, -(-3 * side // 4)) for side in size)
+        return height, width
     sides = crop if isinstance(crop, tuple | list) else (crop,)
     height, width = int(sides[0]), int(sides[-1])
     if height > size[0] or width > size[1]:
         rule = f"crop must be at most {size[0]} x {size[1]}, the images' size, or None"
         raise SettingError(f"{rule} to crop nothing, got {height} x {width}")
     return height, width
+
+
+def crops_of(crops: int | None, images: int) -> dict[str, int]:
+    """Crops of each image in an epoch (``times``), and without a number the ``most`` of all.
+
+    >>> crops_of(None, 160), crops_of(None, 1500), crops_of(6, 1500)
+    ({'times': 4, 'most': 1000}, {'times': 1, 'most': 1000}, {'times': 6})
+    """
+    if crops is not None:
+        return {"times": int(crops)}
+    return {"times": max(1, min(MOST_CROPS, EPOCH_CROPS // images)), "most": EPOCH_CROPS}
 
 
 def check_fits(data: ImageData, model: Any, what: str | None = None) -> None:

@@ -21,6 +21,8 @@ from lossnet.tasks.task import Judged
 
 #: Images of a refinement drawn, of the lowest and of the highest IoU.
 FRAMES = 2
+#: Steps of a refinement drawn where predictions have none.
+DRAWN_STEPS = 10
 
 
 @lru_cache(maxsize=8)
@@ -81,7 +83,8 @@ def draw_frames(judged: Mapping[str, Judged], path: str) -> Path:
     named = {"classes": len(model.classes_), "names": model.classes_}
     ious = image_ious(data.masks, predicted(model, data), len(model.classes_))
     few = data.subset(worst_and_best(ious, worst=FRAMES, best=FRAMES))
-    frames = model.refinement_path(few, steps=model._proposal().steps)
+    # Where validation images had no use for a descent, it is drawn all the same.
+    frames = model.refinement_path(few, steps=model._proposal().steps or DRAWN_STEPS)
     return draw_refinement_frames(few.images, few.masks, frames, path, **named)
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from lossnet.files import check_form
 from lossnet.method import Method
 from lossnet.needs import LOCAL
-from lossnet.proposals import GBI, Proposal
+from lossnet.proposals import GBI, NetOutput, Proposal
 from lossnet.spaces import Binary, Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.image import pixels
@@ -64,7 +64,7 @@ class ImageSegmenter(PixelDecisions):
             mean of a score map from an FCN or a U-Net, or a function ``(channels, outputs) ->
             Energy``; None selects the U-Net's map for ``alen`` and ``aen``, otherwise the critic.
         width: number of maps in the nets' first layer; half as many in a U-Net.
-        energy_width: the same for the loss-net; None uses ``width``.
+        energy_width: the same for the loss-net; None uses ``width``, for a U-Net's map half of it.
         dropout: dropout of the task-net's coarser maps.
         energy_dropout: dropout of the loss-net; None uses 0.25 for the critic of methods that do
             not descend on the energy, otherwise 0.
@@ -72,12 +72,13 @@ class ImageSegmenter(PixelDecisions):
             task-net's weights, for an ``"fcn"`` and a critic of one width) or ``"shared"`` (a
             critic reads the task-net's maps).
         crop: side, or height and width, of the random training crops; ``"auto"`` uses three
-            quarters of the images' sides, None does not crop.
+            quarters of the images' sides, at most 64, None does not crop.
         flip: mirror half of the crops in training.
-        crops: random crops per image and epoch.
-        average: crops per side whose outputs are averaged, in prediction and validation; 6 means
-            36 crops, as in the papers, which is rarely worth twice the training time; 1 predicts
-            on uncropped images if the nets support it.
+        crops: random crops per image and epoch; None takes up to 4, so that an epoch has at most
+            a thousand, of a random part of the images where they are more.
+        average: crops per side whose outputs are averaged in prediction; 6 means 36 crops, as in
+            the papers; 1 predicts on uncropped images if the nets support it, as early stopping
+            does.
         metric: metric of early stopping and ``score``: a name in
             :data:`~lossnet.tasks.image.IMAGE_METRICS`.
         validation_fraction: share of the images held out if ``fit`` gets no validation data.
@@ -124,7 +125,7 @@ class ImageSegmenter(PixelDecisions):
     labels_noun: ClassVar[str] = "masks"
     papers = PAPERS
 
-    method: str | Method = "alen"
+    method: str | Method = "cross-entropy"
     _: KW_ONLY
     classes: int | Sequence[str] | None = None
     task_net: Literal["unet", "fcn"] | NetFactory = "unet"
@@ -135,7 +136,7 @@ class ImageSegmenter(PixelDecisions):
     energy_dropout: float | None = None
     crop: int | Size | Literal["auto"] | None = "auto"
     flip: bool = True
-    crops: int = 4
+    crops: int | None = None
     average: int = 3
     metric: str = "mean-iou"
     batch_size: int = 16
@@ -194,34 +195,50 @@ class ImageSegmenter(PixelDecisions):
         known = known_of(data, len(self.classes_), self.device)
         given: dict[str, Any] = {"crop": self.crop_, "known": known}
         if training:
-            return RandomCrops(images, targets, flip=self.flip, times=self.crops, **given)
+            given |= pixels.crops_of(self.crops, len(images))
+            return RandomCrops(images, targets, flip=self.flip, **given)
         return FixedCrops(images, targets, side=1, **given)
 
     def _outputs(self, by: Proposal, data: ImageData, *, source: Any = None) -> np.ndarray:
-        return self._averaged(predict, by, data)
+        # Early stopping only compares epochs; averaged crops would take a sixth of the time.
+        return self._averaged(predict, by, data, side=self.average if source is None else 1)
 
     def _path(self, descent: GBI, data: ImageData) -> np.ndarray:
-        return self._averaged(predict_path, descent, data, axis=1)
+        return self._averaged(predict_path, descent, data, side=self.average, axis=1)
 
     def _averaged(
-        self, find: Callable[..., Tensor], by: Proposal, data: ImageData, *, axis: int = 0
+        self,
+        find: Callable[..., Tensor],
+        by: Proposal,
+        data: ImageData,
+        *,
+        side: int,
+        axis: int = 0,
     ) -> np.ndarray:
-        """What ``find`` gives for every image's crops, averaged, some images at a time.
+        """What ``find`` gives for every image's crops, ``side`` x ``side``, averaged.
 
-        ``axis`` is the one that counts images: 1 where steps come first.
+        It takes some images at a time; ``axis`` counts them: 1 where steps come first.
         """
         # Uncropped, unless a net takes nothing but crops; those then cover the image.
         fixed = any(hasattr(self.nets_[name], "size") for name in by.nets)
-        crop = self.crop_ if self.average > 1 or fixed else data.size
+        crop = self.crop_ if side > 1 or fixed else data.size
         pieces = []
         for rows in row_slices(len(data), _CHUNK):
             images, _ = self._tensors(data.subset(rows).without_labels())
-            source = FixedCrops(images, crop=crop, side=self.average)
+            source = FixedCrops(images, crop=crop, side=side)
             how: dict[str, Any] = {"batch_size": 128, "precision": self.precision}
             found = find(by, self.nets_, self._output()[1], source, **how)
             pieces.append(source.average(found, axis).cpu().numpy())
         outputs: np.ndarray = np.concatenate(pieces, axis)
         return outputs
+
+    def _finish(self, validation: ImageData | None) -> None:
+        """Refine by as many steps as validation images support, up to the method's; by none too."""
+        descent = self._proposal()
+        if validation is None or self.refine is not None or not isinstance(descent, GBI):
+            return
+        if isinstance(descent.start, NetOutput):
+            self.tune_refinement(validation, most=descent.steps)
 
     def _with_truth(self, data: ImageData) -> tuple[Tensor, ...]:
         outputs = torch.as_tensor(self._outputs(self._proposal(), data))

@@ -34,7 +34,7 @@ class ImageTask(Task):
     )
     probabilities = "of every pixel (.npz)"
     estimator_path = "lossnet.tasks.image.segmenter:ImageSegmenter"
-    default_method = "alen"
+    default_method = "cross-entropy"
     outputs = ("", ".npz")
     facts_form: Mapping[str, Any] = {"size": (None, [int]), "white": (None, int)}
 

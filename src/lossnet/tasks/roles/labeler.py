@@ -58,6 +58,7 @@ class SemanticRoleLabeler(TaggingEstimator):
         method_params: parameters of the named method that override its defaults; each can also
             be set as ``method__name``. :data:`ROLE_DEFAULTS` lists how the defaults differ from
             the recipes'.
+        chain: as in :class:`~lossnet.SequenceTagger`, but off unless asked for.
         energy_features: as in :class:`~lossnet.SequenceTagger`; None is ``"shared"`` where the
             method has a task-net whose features the loss-net can read, else ``"own"``.
         energy_tags: how the loss-net sees the tags of a predicate together: ``"pairs"`` learns
@@ -91,6 +92,7 @@ class SemanticRoleLabeler(TaggingEstimator):
     """
 
     method: str | Method = "seal-nce"
+    chain: bool | None = False
     energy_features: Literal["own", "copy", "shared"] | None = None
     energy_tags: Literal["pairs", "attention", "attention+words"] = "pairs"
     metric: Literal["role-f1", "perfect", "accuracy"] = "role-f1"  # type: ignore[assignment]

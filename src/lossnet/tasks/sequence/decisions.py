@@ -29,6 +29,7 @@ from lossnet.decisions import (
     self_normalised,
 )
 from lossnet.energies import ChainEnergy
+from lossnet.nets import ChainTagger
 from lossnet.tasks.decision import Decision
 from lossnet.tasks.sequence.chain_marginals import FORBIDDEN, Chain, Pool
 from lossnet.tasks.sequence.decoding import TagRules
@@ -71,18 +72,30 @@ class TagJoint:
     usual: Callable[[Context], Tensor]
     net: str = "task"
 
-    def chain(self, context: Context, *, weight: float | None = None) -> Chain | None:
+    def chain(self, context: Context) -> Chain | None:
         """The joint as a chain; None where the loss-net is none."""
-        weight = self.decision.weight if weight is None else weight
-        log_q = (context.logits(self.net).double() / self.decision.temperature).log_softmax(-1)
-        pairwise, unary = log_q.new_zeros((log_q.shape[-1],) * 2), -log_q
+        weight, net = self.decision.weight, context.nets[self.net]
         if weight:
             energy: Any = context.nets["energy"]
             if type(energy) is not ChainEnergy:
                 return None
             share = 1.0 if self.meaning.joint == "ratio" else 1.0 - weight
-            unary = weight * context.encoded("energy").double() - share * log_q
-            pairwise = weight * energy.pairwise.double()
+            unary = weight * context.encoded("energy").double() - share * self._log_q(context)
+            return self._chain(context, unary, weight * energy.pairwise.double())
+        if not isinstance(net, ChainTagger):
+            return self._independent(context)
+        scores = context.scores(self.net), net.pairwise
+        return self._chain(context, *(-s.double() / self.decision.temperature for s in scores))
+
+    def _independent(self, context: Context) -> Chain:
+        """The task-net's tags as if they were independent of each other."""
+        log_q = self._log_q(context)
+        return self._chain(context, -log_q, log_q.new_zeros((log_q.shape[-1],) * 2))
+
+    def _log_q(self, context: Context) -> Tensor:
+        return (context.logits(self.net).double() / self.decision.temperature).log_softmax(-1)
+
+    def _chain(self, context: Context, unary: Tensor, pairwise: Tensor) -> Chain:
         mask = context.batch.mask
         assert mask is not None
         return Chain(unary, pairwise, mask, self.rules, self.never(context))
@@ -92,8 +105,7 @@ class TagJoint:
 
     def weighted(self, context: Context) -> Weighted:
         """Samples of the task-net, weighted as the joint demands; one-hot."""
-        proposal = self.chain(context, weight=0.0)
-        assert proposal is not None
+        proposal = self._independent(context)
         # One noise for all sentences: a prediction does not depend on the others.
         noise = context.uniform(self.decision.samples, context.logits(self.net)[..., :1])
         y = self._one_hot(proposal.draw(noise.squeeze(-1).double()), context)

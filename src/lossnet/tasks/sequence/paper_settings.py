@@ -17,7 +17,7 @@ from typing import Any
 from lossnet.tasks.presets import Papers, Row
 
 _WORDS: dict[str, Any] = {"word_width": 100, "fixed_vectors": True, "case": False, "chars": False}
-_TWITTER: dict[str, Any] = {**_WORDS, "hidden": 100, "decode": "argmax"}
+_TWITTER: dict[str, Any] = {**_WORDS, "chain": False, "hidden": 100, "decode": "argmax"}
 _NER: dict[str, Any] = {**_TWITTER, "hidden": 128, "dropout": 0.3, "metric": "span-f1"}
 _PLUS: dict[str, Any] = {**_NER, "case": True, "fixed_vectors": False}
 _NETS: dict[str, dict[str, Any]] = {
@@ -42,6 +42,7 @@ _METHODS: dict[str, dict[str, Any]] = {
 _ENERGIES = ("infnet", "infnet-plus")
 
 WHY = {
+    "chain": "a chain costs little and serves entities; the paper's nets have independent tags",
     "hidden": "the paper's width for NER",
     "dropout": "one value for every data set",
     "energy_dropout": "that of the task-net",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lossnet.checks import check_choice, check_flag, check_int, check_share, check_weight
 from lossnet.data.vectors import WordVectors
 from lossnet.errors import SettingError
+from lossnet.gradients import Implicit
 from lossnet.method import Method
 from lossnet.needs import EXACT
 from lossnet.tasks.sequence.features import check_encoder
@@ -17,6 +18,16 @@ if TYPE_CHECKING:
     from lossnet.tasks.sequence.tagging import TaggingEstimator
 
 _FLAGS = ("fixed_vectors", "lowercase", "case", "chars", "pretrain_global", "follow_scheme")
+
+
+def allows_chain(method: Method) -> bool:
+    """Whether the method's task-net may be a chain: it has one, and follows it directly.
+
+    An implicit gradient takes the curvature of a loss in the net's logits, which a chain's
+    likelihood is no function of.
+    """
+    implicit = any(isinstance(update.gradient, Implicit) for update in method.updates)
+    return bool(method.nets - {"energy"}) and not implicit
 
 
 def check_tagging(model: TaggingEstimator, method: Method) -> None:
@@ -41,4 +52,9 @@ def check_tagging(model: TaggingEstimator, method: Method) -> None:
     if model.pretrain_global and model.global_energy is None:
         models = ", ".join(map(repr, GLOBAL_ENERGIES))
         raise SettingError(f"pretrain_global needs a global_energy to train: one of {models}")
+    if model.chain is not None:
+        check_flag("chain", model.chain)
+    if model.chain and not allows_chain(method):
+        why = "a task-net, and no implicit gradient"
+        raise SettingError(f"chain=True needs {why}; {method.name!r} does not; take chain=None")
     check_encoder(model)

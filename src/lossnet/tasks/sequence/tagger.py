@@ -29,7 +29,7 @@ TAGGING_DEFAULTS: dict[str, dict[str, Any]] = {
 
 
 class SequenceTagger(TaggingEstimator):
-    """A BiLSTM tagger trained with a learned loss.
+    """A BiLSTM tagger, by default a CRF, trained by likelihood or with a learned loss.
 
     Args:
         method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`.
@@ -38,6 +38,9 @@ class SequenceTagger(TaggingEstimator):
             tokens here; :data:`TAGGING_DEFAULTS` lists the other differences.
         preset: ``"paper"`` or ``"paper:ROW"``, the settings of a paper's experiments where you give
             no other; see ``docs/methods.md``.
+        chain: whether the task-net scores neighbouring tags too, as a CRF does: its outputs are
+            then the chain's marginals, and its cross-entropy is the exact likelihood of the tags.
+            None: wherever the method allows it, which takes a task-net and no implicit gradient.
         hidden: width of the LSTMs in each direction.
         dropout: dropout of an LSTM's input and output, or on top of an encoder; None is 0.5, and
             0.1 where the encoder is trained.

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +22,7 @@ from lossnet.errors import DataError
 from lossnet.files import check_form
 from lossnet.method import Method
 from lossnet.needs import EXACT, REWARD
-from lossnet.nets import EncoderFeatures, Tagger, TokenFeatures
+from lossnet.nets import ChainTagger, EncoderFeatures, Tagger, TokenFeatures
 from lossnet.plain_text import some
 from lossnet.proposals import GBI, Proposal
 from lossnet.spaces import Categorical, Space
@@ -38,7 +38,7 @@ from lossnet.tasks.sequence.inputs import Columns, scheme_of, sentences_of, sent
 from lossnet.tasks.sequence.pretraining import tag_language_models, with_pretraining
 from lossnet.tasks.sequence.rewards import Rewarded, RewardFunction, check_reward_tags
 from lossnet.tasks.sequence.sentences import SequenceData
-from lossnet.tasks.sequence.settings import check_tagging
+from lossnet.tasks.sequence.settings import allows_chain, check_tagging
 from lossnet.tasks.sequence.tags import BRACKETS, PLAIN, TREES
 from lossnet.tasks.sequence.tokens import VOCABULARY_FORM, TokenCoder
 from lossnet.training.predict import best_output, each_batch, path_output
@@ -48,7 +48,8 @@ from lossnet.training.predict import best_output, each_batch, path_output
 class TaggingEstimator(TagDecisions):
     """Parameters and hooks of :class:`~lossnet.SequenceTagger`, which says what they mean."""
 
-    method: str | Method = "infnet-plus"
+    method: str | Method = "cross-entropy"
+    chain: bool | None = None
     hidden: int = 100
     dropout: float | None = None
     vectors: str | Path | WordVectors | None = None
@@ -70,6 +71,8 @@ class TaggingEstimator(TagDecisions):
     follow_scheme: bool = True
     metric: Literal["accuracy", "span-f1", "strict-span-f1", "bracket-f1"] | None = None
 
+    #: What parameters that came later stand for in results from before.
+    added: ClassVar[Mapping[str, Any]] = {"chain": False}
     provides = TagDecisions.provides | REWARD | EXACT
     labels_noun = "tags"
     inputs_taken = (2, 3)
@@ -88,7 +91,8 @@ class TaggingEstimator(TagDecisions):
         energy = dropout if self.energy_dropout is None else self.energy_dropout
         places = {"encoder": self.encoder, "vectors": self.vectors}
         named = {key: str(place) for key, place in places.items() if isinstance(place, Path)}
-        return {"dropout": dropout, "energy_dropout": energy, **named}
+        chain = allows_chain(method) if self.chain is None else self.chain
+        return {"chain": chain, "dropout": dropout, "energy_dropout": energy, **named}
 
     def _check_own_settings(self, method: Method) -> None:
         check_tagging(self, method)
@@ -202,8 +206,9 @@ class TaggingEstimator(TagDecisions):
     def _make_net(self, name: str, features: Any = None) -> nn.Module:
         if name == "energy":
             return self._energy(features)
-        dropout = self._filled_in(self.method_)["dropout"]
-        return Tagger(self._features(dropout), len(self.tags_))
+        settled = self._filled_in(self.method_)
+        kind = ChainTagger if settled["chain"] else Tagger
+        return kind(self._features(settled["dropout"]), len(self.tags_))
 
     def _features(self, dropout: float) -> TokenFeatures | EncoderFeatures:
         return features(self, dropout)

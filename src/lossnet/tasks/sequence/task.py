@@ -43,7 +43,7 @@ class SequenceTask(Task):
     )
     probabilities = "of the tags chosen"
     estimator_path = "lossnet.tasks.sequence.tagger:SequenceTagger"
-    default_method = "infnet-plus"
+    default_method = "cross-entropy"
     outputs: tuple[str, ...] = (".jsonl", ".conll", ".trees")
     facts_form: Mapping[str, Any] = {
         "layout": {
