@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from lossnet import MultiLabelClassifier, SequenceTagger, TextClassifier
+from lossnet import ImageSegmenter, MultiLabelClassifier, SequenceTagger, TextClassifier
 from lossnet.cli.methods import _flat
 from lossnet.errors import DataError, SettingError
 from lossnet.recipes import build
@@ -172,3 +172,12 @@ def test_a_bad_preset_changes_nothing_that_is_only_read() -> None:
     assert clf.hidden == (400, 400)
     assert "nonsense" in repr(clf)
     assert SequenceTagger(preset="nonsense").hidden == TextClassifier().hidden[0] / 4
+
+
+def test_former_defaults_of_tags_and_images() -> None:
+    tagger = SequenceTagger(preset="0.1")
+    assert (tagger.method, tagger.chain) == ("infnet-plus", False)
+    segmenter = ImageSegmenter(preset="0.1")
+    assert (segmenter.method, segmenter.crops) == ("alen", 4)
+    assert segmenter.resolved_method_params()["share"] == 1.0
+    assert SequenceTagger(preset="0.1", chain=True).chain is True

@@ -113,10 +113,7 @@ class TaskEstimator(Fitted):
         return data
 
     def _known_rows(self, data: Any, *, every: bool = False) -> np.ndarray | None:
-        """Which rows have something, or with ``every`` everything, of their truth known, ``(n,)``.
-
-        None where all of it is known in all rows.
-        """
+        """Which rows have some, or with ``every`` all, of their truth known; None: all have all."""
         return None
 
     def _entry_weights(self, data: Any) -> np.ndarray | None:

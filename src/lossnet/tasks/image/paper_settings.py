@@ -47,3 +47,5 @@ WHY = {
 }
 
 PAPERS = Papers({method: {"horses": row} for method, row in _ROWS.items()}, WHY)
+#: What former versions had by default.
+FORMER = {"0.1": Row({"method": "alen", "crops": 4}, {"share": 1.0})}

@@ -23,7 +23,7 @@ from lossnet.tasks.image.deciding import PixelDecisions
 from lossnet.tasks.image.folders import as_images
 from lossnet.tasks.image.images import ImageData, Size, known_pixels
 from lossnet.tasks.image.metrics import IMAGE_METRICS
-from lossnet.tasks.image.paper_settings import PAPERS
+from lossnet.tasks.image.paper_settings import FORMER, PAPERS
 from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.networks import NetFactory
@@ -123,7 +123,9 @@ class ImageSegmenter(PixelDecisions):
 
     provides: ClassVar[frozenset[str]] = StructuredEstimator.provides | LOCAL
     labels_noun: ClassVar[str] = "masks"
-    papers = PAPERS
+    papers, former = PAPERS, FORMER
+        "0.1": Row({"method": "alen", "crops": 4}, {"share": 1.0})
+    }
 
     method: str | Method = "cross-entropy"
     _: KW_ONLY

@@ -79,3 +79,5 @@ def _rows() -> dict[str, dict[str, Row]]:
 
 
 PAPERS = Papers(_rows(), WHY)
+#: What former versions had by default.
+FORMER = {"0.1": Row({"method": "infnet-plus", "chain": False})}

@@ -12,7 +12,7 @@ from lossnet.data.brackets import Tree
 from lossnet.errors import DataError
 from lossnet.recipes import defaults
 from lossnet.tasks.sequence.inputs import Columns, refuse_text
-from lossnet.tasks.sequence.paper_settings import PAPERS
+from lossnet.tasks.sequence.paper_settings import FORMER, PAPERS
 from lossnet.tasks.sequence.rewards import RewardFunction
 from lossnet.tasks.sequence.tagging import TaggingEstimator
 from lossnet.tasks.sequence.tags import TREES, Span, span_scheme, spans
@@ -125,7 +125,7 @@ class SequenceTagger(TaggingEstimator):
     2
     """
 
-    papers = PAPERS
+    papers, former = PAPERS, FORMER
 
     def _task_defaults(self) -> dict[str, Any]:
         name = str(self.method)
