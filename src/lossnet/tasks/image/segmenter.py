@@ -124,8 +124,6 @@ class ImageSegmenter(PixelDecisions):
     provides: ClassVar[frozenset[str]] = StructuredEstimator.provides | LOCAL
     labels_noun: ClassVar[str] = "masks"
     papers, former = PAPERS, FORMER
-        "0.1": Row({"method": "alen", "crops": 4}, {"share": 1.0})
-    }
 
     method: str | Method = "cross-entropy"
     _: KW_ONLY
