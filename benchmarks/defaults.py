@@ -14,6 +14,7 @@ or ``$LOSSNET_DATA/mlc``; digits is the built-in digits-attributes.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from pathlib import Path
@@ -36,6 +37,8 @@ SETS = ("emotions", "yeast", "scene", "digits", "medical", "enron", "genbase", "
 NO_EXACT_MATCH, NO_TREES = ("cal500", "spo_fun", "delicious"), ("delicious",)
 METRICS = ("example-f1", "subset-accuracy")
 ROWS = ("default", "cross-entropy", "logistic-regression", "extra-trees", "cross-entropy xN")
+#: The default without its learned loss.
+WITHOUT = "default, cross-entropy"
 MOST = 10
 
 
@@ -67,8 +70,16 @@ def configuration(row: str) -> dict[str, Any]:
     """What a run is made of but data and seed."""
     if row in ("logistic-regression", "extra-trees"):
         return {"row": row}
-    method = "auto" if row == "default" else "cross-entropy"
-    return dict(plain(MultiLabelClassifier(method).resolved_params()))
+    found = dict(plain(classifier(row).resolved_params()))
+    return dict(json.loads(json.dumps(found, default=str)))
+
+
+def classifier(row: str, **more: Any) -> MultiLabelClassifier:
+    """An unfitted classifier of the library."""
+    if row == "default":
+        return MultiLabelClassifier(**more)
+    own = {"members": 4, "trees": MultiLabelClassifier().trees} if row == WITHOUT else {}
+    return MultiLabelClassifier("cross-entropy", **own, **more)
 
 
 def measure(
@@ -78,11 +89,11 @@ def measure(
     data, began = parts(name), time.process_time()
     assert data.validation is not None
     assert data.test is not None
-    if row == "default":
+    if row in ("default", WITHOUT):
         found, spent = {}, 0.0
         for metric in METRICS:
             began = time.process_time()
-            model = MultiLabelClassifier(metric=metric, random_state=seed)
+            model = classifier(row, metric=metric, random_state=seed)
             model.fit(data.train, validation_data=data.validation)
             spent = spent or time.process_time() - began
             found[metric] = float(get_metric(metric)(data.test.Y, model.predict(data.test)))
@@ -98,7 +109,7 @@ def measure(
     number = int(np.clip(round(ratio), 2, MOST)) if row == "cross-entropy xN" else 1
     each = []
     for k in range(number):
-        model = MultiLabelClassifier("cross-entropy", random_state=100 * k + seed)
+        model = classifier(row, random_state=100 * k + seed)
         model.fit(data.train, validation_data=data.validation)
         each.append((model.predict_proba(data.validation), model.predict_proba(data.test)))
     spent = time.process_time() - began
@@ -156,7 +167,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["run", "table"])
     parser.add_argument("--data", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
+    parser.add_argument("--rows", nargs="+", choices=[*ROWS, WITHOUT], default=[*ROWS, WITHOUT])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--metric", default="example-f1", choices=METRICS)
     parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))

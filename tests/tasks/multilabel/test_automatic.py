@@ -155,13 +155,13 @@ def test_the_share_is_a_half_unless_another_is_surely_better() -> None:
     rng = np.random.default_rng(0)
     Y = (rng.random((200, 3)) < 0.5).astype(float)
     good, bad = np.abs(Y - 0.1), rng.random((200, 3))
-    assert choose_share(good, bad, Y) == 0.0
-    assert choose_share(bad, good, Y) == 1.0
+    assert choose_share(good, bad, Y) == 0.25
+    assert choose_share(bad, good, Y) == 0.75
     assert choose_share(good, good, Y) == 0.5
     assert choose_share(good[:1], bad[:1], Y[:1]) == 0.5
     Y[:, 0] = np.nan
     bad[:, 0] = 0.0  # nobody knows
-    assert choose_share(bad, good, Y) == 1.0
+    assert choose_share(bad, good, Y) == 0.75
 
 
 def test_large_data_has_fewer_trees() -> None:

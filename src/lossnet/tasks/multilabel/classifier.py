@@ -35,6 +35,9 @@ from lossnet.training.predict import over_batches
 #: What ``method="auto"`` sets; and where there is one task-net, as version 0.1 always had.
 ALONE = Row({"method": "seal-nce"})
 AUTOMATIC = Row({"method": "seal-nce", "members": 4, "trees": 300}, {"energy_steps": 1})
+#: The same from so many training rows, where an epoch has enough batches.
+MANY_ROWS = 2000
+LARGE = Row({**AUTOMATIC.parameters, "batch_size": 64, "patience": 5}, AUTOMATIC.method_params)
 
 
 @dataclass(eq=False, repr=False)
@@ -55,7 +58,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
     Args:
         method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`. ``"auto"`` is
             ``"seal-nce"`` with one energy step, four ``members`` and 300 ``trees``, of large data
-            fewer; ``preset="0.1"`` is what that version had by default.
+            fewer, and from 2,000 training rows with batches of 64 and a patience of 5, unless you
+            give another number of either; ``preset="0.1"`` is what that version had by default.
         method_params: parameters of the named method that override its defaults; each can also
             be set as ``method__name``, for example in a grid search.
         preset: ``"paper"`` sets what a paper's experiments had, ``"paper:cal500"`` those on that
@@ -119,6 +123,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
             classes of a 1-D y.
         label_sets_: label sets that most training rows have, for ``"mode"`` and ``"known"``.
         decision_: the :class:`~lossnet.tasks.decision.Decision` and what was measured of it.
+        training_rows_: number of rows that were trained on.
         folds_: with ``members``, the number of the one that left out each training row.
         trees_, trees_share_: the trees, a :class:`~lossnet.nets.Forest`, and what they count.
         temperature_: what :meth:`calibrate` learnt, or None.
@@ -198,6 +203,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
     def _learn(self, data: Any, validation: Any, unlabelled: Any, seed: int) -> None:
         if validation is not None:
             thresholds.check_metric(get_metric(self.metric), validation.Y)
+        self.training_rows_ = len(data)
         self._learn_folds(data, seed)
         self.imputer_ = Imputer.of(data.X)
         self.standardiser_ = Standardiser.of(self.imputer_(data.X), self.standardise)
@@ -205,7 +211,9 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
     def _automatic(self, given: Mapping[str, Any]) -> Row:
         # Nets of the user's own, and features that are shared, are those of one task-net.
         alone = given.get("task_net") is not None or given.get("energy_features") != "own"
-        return ALONE if alone else AUTOMATIC
+        if alone:
+            return ALONE
+        return LARGE if given.get("training_rows_", 0) >= MANY_ROWS else AUTOMATIC
 
     def _finish(self, validation: Any) -> None:
         self._choose_share(validation)

@@ -23,6 +23,9 @@ from lossnet.tasks.multilabel.targets import Labels, check_known
 from lossnet.tasks.multilabel.thresholds import choose_threshold
 from lossnet.training.predict import Output, over_batches
 
+#: Rows that settings of a rule which takes its time are chosen on, if there are more.
+_MOST_ROWS = 2000
+
 
 class LabelDecisions(StructuredEstimator):
     """The rules that label sets are decided by."""
@@ -141,6 +144,9 @@ class LabelDecisions(StructuredEstimator):
             return super()._best_of(usual, trials, data, insist=insist)
         outputs = self._once("outputs", lambda: self._outputs(self._proposal(), data))
         Y, proba = self._with_out_of_fold(data.Y, with_unseen(outputs, data.n_labels))
+        if len(Y) > _MOST_ROWS:
+            some = np.random.default_rng(0).choice(len(Y), _MOST_ROWS, replace=False)
+            Y, proba = Y[some], proba[some]
         metric, own = get_metric(self.metric), proba[:, : self.n_labels_]
 
         def statistics(found: np.ndarray) -> np.ndarray:

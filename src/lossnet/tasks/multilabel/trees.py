@@ -23,8 +23,8 @@ PROJECTED = 16
 #: Of the columns, splits try the square root of their number, or this share if it is not more than
 #: so many.
 _SHARE, _MOST_TRIED = 0.3, 100
-#: What the trees may count beside the nets.
-SHARES = (0.0, 0.25, 0.75, 1.0)
+#: What the trees may count beside the nets, apart from a half. An average is safer than either.
+SHARES = (0.25, 0.75)
 #: Probabilities are kept so far from 0 and 1 where their log loss is measured.
 _FLOOR = 1e-3
 #: Values that all trees together look at, about; fewer trees than this are of no use.
