@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from multilabel import DATA
+from multilabel import DATA, OFFICIAL, official
 
 from lossnet import MultiLabelClassifier
 from lossnet.constraints import bind
@@ -54,7 +54,8 @@ _PARTS: dict[str, Parts[MultiLabelData]] = {}
 def parts(name: str) -> Parts[MultiLabelData]:
     """Training, validation and test rows."""
     if name not in _PARTS:
-        found = digits_attributes() if name == "digits" else load_splits(DATA / name)
+        own = {"digits": digits_attributes, OFFICIAL: official}
+        found = own[name]() if name in own else load_splits(DATA / name)
         _PARTS[name] = found if found.validation is not None else found.with_validation(0.15)
     return _PARTS[name]
 

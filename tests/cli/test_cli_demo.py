@@ -13,7 +13,7 @@ import pytest
 from cli_helpers import Result, one_line
 
 from lossnet.cli import demo
-from lossnet.cli.demo import BASELINE, STUDIES, Study, verdict
+from lossnet.cli.demo import BASELINE, DEFAULT, STUDIES, Study, verdict
 from lossnet.recipes import build
 from lossnet.reports import Run, find
 from lossnet.tasks.multilabel import MultiLabelClassifier, contradicts
@@ -65,8 +65,11 @@ def test_a_loss_that_did_not_help_is_said_not_to() -> None:
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.data)
 def test_the_plan_is_fair_and_valid(study: Study) -> None:
     assert next(iter(study.entries)) == BASELINE
-    for method, params in study.entries.values():
-        build(method, params)
+    for name, (method, params) in study.entries.items():
+        if name == DEFAULT:
+            assert (method, params) == ("auto", {})
+        else:
+            build(method, params)
     assert set(study.parameters) <= set(MultiLabelClassifier().get_params(deep=False))
     assert study.parameters["metric"] == "subset-accuracy"
 

@@ -261,3 +261,18 @@ def test_a_damaged_share_is_refused(fitted: MultiLabelClassifier, tmp_path: Path
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(DataError, match=r"damaged.*(share|checksum|config)"):
         MultiLabelClassifier.load(folder)
+
+
+def test_many_rows_have_larger_batches_and_less_patience(rows, monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr("lossnet.tasks.multilabel.classifier.MANY_ROWS", 50)
+    clf = MultiLabelClassifier(trees=4, **QUICK)
+    assert (clf.batch_size, clf.patience) == (32, 10)
+    clf.fit(*rows)
+    assert (clf.batch_size, clf.patience) == (64, 5)
+    assert clf.get_params()["batch_size"] == 32
+    again = MultiLabelClassifier.load(clf.save(tmp_path / "model"))
+    assert (again.batch_size, again.patience) == (64, 5)
+    own = MultiLabelClassifier(trees=4, batch_size=16, **QUICK).fit(*rows)
+    assert (own.batch_size, own.patience) == (16, 5)
+    named = MultiLabelClassifier("seal-nce", **QUICK).fit(*rows)
+    assert (named.batch_size, named.patience) == (32, 10)
