@@ -67,3 +67,17 @@ def test_mistakes(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
     assert "not among --methods" in message
     assert "unknown parameter of dvn" in one_line(lossnet(*one, "dvn", "--set", "dvn.samples=3"))
     assert not (tmp_path / "report").exists()
+
+
+def test_the_default_beside_a_named_method(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    command = ["compare", csv_file, "--methods", "auto,cross-entropy", "--seeds", "1"]
+    result = lossnet(*command, "--out", out, *SMALL)
+    assert result.code == 0, result.err
+    report = (out / "report.md").read_text()
+    assert "- auto: energy_weight=1.0" in report
+    assert "members=4, trees=300" in report
+    assert find(out / "results", method="auto")[0].configuration["method"] == "seal-nce"
+    result = lossnet("train", csv_file, "--out", tmp_path / "model", *SMALL)
+    assert result.code == 0, result.err
+    assert MultiLabelClassifier.load(tmp_path / "model").members == 4

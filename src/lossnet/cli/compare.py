@@ -163,8 +163,9 @@ def _report(task: Task, runs: list[Run], parts: Parts[Any], args: argparse.Names
     said = "".join(f"{line}\n\n" for line in _structure(runs))
     settings, own = [], {"method", "method_params", *_differing(runs)}
     for method, configuration in {run.method: run.configuration for run in runs}.items():
-        found = parameters(method, configuration["method_params"])
-        texts = [f"{key}={value}" for key, value, _ in listing(method, found)]
+        recipe = configuration["method"]  # what "auto" stands for
+        found = parameters(recipe, configuration["method_params"])
+        texts = [f"{key}={value}" for key, value, _ in listing(recipe, found)]
         texts += [f"{key}={configuration[key]}" for key in _differing(runs)]
         settings.append(f"- {method}: {', '.join(texts)}")
     shared = [f"{k}={v}" for k, v in runs[0].configuration.items() if k not in own]

@@ -46,7 +46,7 @@ class Decision:
             ``"known"``).
         offset: what every label that is on adds to the log joint (``"mode"``, ``"known"``), or to
             its logit (``"expected"``).
-        tried: the metric on validation rows of the usual rule and of every other that was tried,
+        tried: the metric on rows held out, of the usual rule and of every other that was tried,
             the settings of each chosen on other rows.
         error: standard error of the difference between the best other rule and the usual one.
         ess: mean effective sample size on validation data, where samples are drawn.
@@ -78,7 +78,7 @@ class Decision:
         why.append(f"standard error of {best} against {usual} {100 * self.error:.1f}")
         if self.ess is not None and self.ess < FEW:
             why.append(f"only {self.ess:.1f} samples count on average")
-        return f"{self.rule}{settings.get(self.rule, '')}: on validation data {', '.join(why)}"
+        return f"{self.rule}{settings.get(self.rule, '')}: on rows held out {', '.join(why)}"
 
     def to_json(self) -> dict[str, Any]:
         """For a model folder."""
