@@ -7,8 +7,9 @@ Rows are ``MultiLabelClassifier()``, cross-entropy, one-vs-rest logistic regress
 randomised trees, and the mean of as many cross-entropy nets as take the default's time, two at
 least and ten at most. The default is fitted for example F1 and for exact match, each with that
 ``metric``, and decides as it then does; the time is that of the first. The other rows have one fit,
-and a threshold that is tuned for each on validation rows. Data is found at ``../shared/data/mlc``
-or ``$LOSSNET_DATA/mlc``; digits is the built-in digits-attributes.
+and a threshold that is tuned for each on validation rows. A last row is the default without its
+learned loss: four cross-entropy nets with the same trees and decisions. Data is found at
+``../shared/data/mlc`` or ``$LOSSNET_DATA/mlc``; digits is the built-in digits-attributes.
 """
 
 from __future__ import annotations
@@ -133,17 +134,18 @@ def thresholded(each: list[tuple[np.ndarray, np.ndarray]], name: str) -> dict[st
 
 def table(arguments: argparse.Namespace) -> None:
     """The metric by set and row, and by how much the default is above the best other row."""
-    print(f"| {arguments.metric} | {' | '.join(ROWS)} | default above the best other | time |")
-    print("|---" * (len(ROWS) + 3) + "|")
+    shown = (*ROWS, WITHOUT)
+    print(f"| {arguments.metric} | {' | '.join(shown)} | default above the best other | time |")
+    print("|---" * (len(shown) + 3) + "|")
     means = []
     for name in SETS:
         if arguments.metric == "subset-accuracy" and name in NO_EXACT_MATCH:
             continue
-        runs = {row: latest(arguments.results, name, row) for row in ROWS}
+        runs = {row: latest(arguments.results, name, row) for row in shown}
         if not runs["default"]:
             continue
         values = {row: [r.metrics[arguments.metric] for r in own] for row, own in runs.items()}
-        cells = [summarise(values[row]) if values[row] else "" for row in ROWS]
+        cells = [summarise(values[row]) if values[row] else "" for row in shown]
         mean = {row: float(np.mean(own)) if own else np.nan for row, own in values.items()}
         best = max((row for row in ROWS[1:] if values[row]), key=lambda row: mean[row], default="")
         above = ""
@@ -154,9 +156,10 @@ def table(arguments: argparse.Namespace) -> None:
         ratio = spent["default"] / spent.get("cross-entropy", np.nan)
         print(f"| {name} | {' | '.join(cells)} | {above} | {ratio:.1f}x |")
         if name not in NOT_IN_MEANS:
-            means.append([mean[row] for row in ROWS])
+            means.append([mean[row] for row in shown])
     if means:
-        print(f"| mean | {' | '.join(f'{100 * m:.1f}' for m in np.mean(means, axis=0))} | | |")
+        cells = ["" if np.isnan(m) else f"{100 * m:.1f}" for m in np.mean(means, axis=0)]
+        print(f"| mean | {' | '.join(cells)} | | |")
 
 
 def latest(results: str, name: str, row: str) -> list[Any]:

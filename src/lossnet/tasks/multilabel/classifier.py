@@ -85,7 +85,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
             scales those of sparse input that hold no weights or counts of words; ``"min-max"`` maps
             them to [0, 1]; True scales every column, False none.
         threshold: ``"tuned"``, one threshold tuned on validation data; ``"tuned-per-label"``;
-            or a fixed number. Without validation data, a tuned threshold is 0.5.
+            or a fixed number. Several members tune it on training rows too, each as the one that
+            left it out says; without them and without validation data, a tuned threshold is 0.5.
         constraints: rules that predictions keep to, see :mod:`lossnet.constraints`: a list of
             ``Implies``, ``AtMostOne``, ``AtLeastOne``, ``Satisfies``; None takes those that the
             data brings (a hierarchy), [] none. Threshold and early stopping do not read them.
@@ -105,7 +106,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
             expected metric for the task-net's probabilities; ``"samples"``, the same over weighted
             samples of the joint; ``"mode"``, the most probable set of the joint; ``"known"``, the
             most probable set among those of training rows. ``"auto"`` leaves the threshold only
-            for a gain on validation data above its standard error.
+            for a gain on validation data above its standard error; several members choose
+            ``"expected"`` on training rows too, for any gain.
         decode_samples: number of samples for ``"samples"`` and ``"mode"``.
         refine: refine predictions with the energy: ``"net"`` descends from the task-net's
             output, ``"samples"`` from samples of it, ``"random"`` from random points; or a
