@@ -84,7 +84,7 @@ def _pairs_of(pairs: list[str], method: str, methods: list[str]) -> list[str]:
     own = []
     for pair in pairs:
         owner, dot, rest = pair.partition(".")
-        if not dot or "=" in owner or owner.strip() not in METHODS:
+        if not dot or "=" in owner or owner.strip() not in {*METHODS, *methods}:
             own.append(pair)
         elif owner.strip() not in methods:
             raise SettingError(f"--set {pair}: {owner.strip()} is not among --methods")

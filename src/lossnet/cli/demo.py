@@ -183,10 +183,11 @@ def verdict(runs: Sequence[Run]) -> str:
     for method in learned:
         pairs = [(run, base[run.seed]) for run in runs if run.method == method]
         gains = _differences(pairs, "subset-accuracy")
-        better += all(gain > 0 for gain in gains)
+        better += method != DEFAULT and all(gain > 0 for gain in gains)
         sentences.append(f"{method} {_effect(gains)}{_contradictions(pairs)}.")
     seeds = "this seed" if len(base) == 1 else f"each of {len(base)} seeds"
-    count = f"{better} of {len(learned)} learned losses" if better else "No learned loss"
+    losses = [method for method in learned if method != DEFAULT]  # which has more than its loss
+    count = f"{better} of {len(losses)} learned losses" if better else "No learned loss"
     return "\n".join([f"{count} beat {BASELINE} on exact match in {seeds}.", *sentences])
 
 

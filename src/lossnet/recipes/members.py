@@ -30,12 +30,12 @@ def with_members(method: Method, members: int, *, trees: bool = False) -> Method
     bases = {plan.base for plan in method.derived.values()}
     plain = all(_is_plain(update) for update in method.updates)
     if not trains or not plain or copied or "task" in bases:
-        rule, got = "members must be 1", f", got {members}"
+        rule, got, others = "members must be 1", f", got {members}", "a seal method or alen"
         if members == 1:
-            rule, got = "trees must be 0", ""
+            rule, got, others = "trees must be 0", "", "or a seal method"
         raise SettingError(
             f"{rule} with the method {method.name!r}{got}: several nets, and trees, take "
-            "a task-net that is trained by itself; use cross-entropy, a seal method or alen"
+            f"a task-net that is trained by itself; use cross-entropy, {others}"
         )
     if trees and not method.task_net_predicts:
         what = f"trees must be 0 with the method {method.name!r}, which gives no probabilities"

@@ -276,3 +276,32 @@ def test_many_rows_have_larger_batches_and_less_patience(rows, monkeypatch, tmp_
     assert (own.batch_size, own.patience) == (16, 5)
     named = MultiLabelClassifier("seal-nce", **QUICK).fit(*rows)
     assert (named.batch_size, named.patience) == (32, 10)
+
+
+def test_nothing_of_a_fit_is_left_for_the_next(rows) -> None:
+    X, Y = rows
+    model = MultiLabelClassifier("alen", members=2, **QUICK).fit(X, Y)
+    assert not {"_cross_fitted", "_out_of_fold", "_training_votes"} & set(model.__dict__)
+    model.set_params(method="cross-entropy", members=1, validation_fraction=0.0)
+    assert model.fit(X[:, :5], Y).threshold_ == 0.5
+
+
+def test_a_refined_output_is_not_mixed_with_others(rows) -> None:
+    X, Y = rows
+    refined = MultiLabelClassifier(refine="net", trees=4, validation_fraction=0.0, **QUICK)
+    assert refined.fit(X, Y).threshold_ == 0.5
+
+
+def test_an_energy_of_the_users_own_has_one_task_net(rows) -> None:
+    from lossnet.energies import LabelEnergy
+
+    own = MultiLabelClassifier(energy_net=LabelEnergy, **QUICK).fit(*rows)
+    assert MEMBERS not in own.nets_
+    assert own.nets_["energy"].features.layers[0].in_features == 6
+
+
+def test_texts_with_several_nets() -> None:
+    texts = ["oil prices rise", "gold falls", "oil and gold"] * 10
+    clf = TextClassifier("cross-entropy", members=2, hidden=(16,), max_epochs=2, random_state=0)
+    clf.fit(texts, [["oil"], ["gold"], ["gold", "oil"]] * 10)
+    assert clf.predict_proba(texts).shape == (30, 2)

@@ -126,7 +126,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
         label_sets_: label sets that most training rows have, for ``"mode"`` and ``"known"``.
         decision_: the :class:`~lossnet.tasks.decision.Decision` and what was measured of it.
         training_rows_: number of rows that were trained on.
-        folds_: with ``members``, the number of the one that left out each training row.
+        folds_: with ``members``, the number of the one that left out each training row; with
+            ``trees`` beside one net, the part that trees left out. Not stored, as the former.
         trees_, trees_share_: the trees, a :class:`~lossnet.nets.Forest`, and what they count.
         temperature_: what :meth:`calibrate` learnt, or None.
         best_metric_: validation metric of the restored weights; None without validation data.
@@ -205,14 +206,13 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
     def _learn(self, data: Any, validation: Any, unlabelled: Any, seed: int) -> None:
         if validation is not None:
             thresholds.check_metric(get_metric(self.metric), validation.Y)
-        self.training_rows_ = len(data)
-        self._learn_folds(data, seed)
         self.imputer_ = Imputer.of(data.X)
         self.standardiser_ = Standardiser.of(self.imputer_(data.X), self.standardise)
 
     def _automatic(self, given: Mapping[str, Any]) -> Row:
-        # Nets of the user's own, and features that are shared, are those of one task-net.
-        alone = given.get("task_net") is not None or given.get("energy_features") != "own"
+        # Nets of the user's own, and features that are shared or copied, are those of one task-net.
+        own = [given.get(name) for name in ("task_net", "energy_net")]
+        alone = own != [None, None] or given.get("energy_features") != "own"
         if alone:
             return ALONE
         return LARGE if given.get("training_rows_", 0) >= MANY_ROWS else AUTOMATIC

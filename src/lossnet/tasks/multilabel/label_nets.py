@@ -93,7 +93,9 @@ class LabelNets(LabelRows):
             self.folds_ = stratified_folds(data.Y, count, rng) if count > 1 else one
 
     def _fit_beforehand(self, data: Any, seed: int, **weights: Any) -> None:
-        """Grow trees, each without one of the folds."""
+        """Divide the rows into folds, and grow trees, on all rows and without each fold."""
+        self.training_rows_ = len(data)
+        self._learn_folds(data, seed)
         trees = self._sizes["trees"]
         if trees and self.__dict__.get("trees") is None:
             trees = affordable(trees, len(data), self.encoding_.width)
@@ -146,9 +148,9 @@ class LabelNets(LabelRows):
 
     def _compute_out_of_fold(self) -> None:
         """Keep outputs of the training rows, each by the member and the trees that left it out."""
-        if "_cross_fitted" not in self.__dict__ or not self.method_.task_net_predicts:
-            return
-        source, Y = self.__dict__.pop("_cross_fitted")
+        source, Y = self.__dict__.pop("_cross_fitted", (None, None))
+        if source is None or not isinstance(self._proposal(), NetOutput):
+            return  # a descent refines what the nets say, and would have to on all these rows
         how: dict[str, Any] = {"batch_size": 2048, "precision": self.precision}
         found = predict(NetOutput(), self.nets_, self._output()[1], source, **how)
         self._out_of_fold = Y, found.float().cpu().numpy()
