@@ -55,7 +55,7 @@ def test_check_estimator_passes_at_a_fixed_threshold_but_for_repeated_rows() -> 
         batch_size=16,
         threshold=0.5,
         validation_fraction=0.0,
-        trees=10,
+        trees=60,
     )
     allowed = {name: EXPECTED_FAILED_CHECKS[name] for name in WEIGHTED}
     results = check_estimator(model, expected_failed_checks=allowed, on_skip=None)
