@@ -56,7 +56,7 @@ class ImageSegmenter(PixelDecisions):
             be set as ``method__name``. Methods whose cost is soft F1 use soft IoU here, and
             :data:`~lossnet.tasks.image.pixels.PIXEL_DEFAULTS` lists the other differences.
         preset: ``"paper"`` or ``"paper:ROW"``, the settings of a paper's experiments where you give
-            no other; see ``docs/methods.md``.
+            no other, or ``"0.1"``, what that version had by default; see ``docs/methods.md``.
         classes: number or names of the classes; None uses those in the training masks.
         task_net: ``"unet"``, a small U-Net, ``"fcn"``, the papers' network, or a function
             ``(channels, outputs) -> nn.Module`` from images ``(B, channels, H, W)`` to logits.

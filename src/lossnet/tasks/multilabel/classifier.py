@@ -63,8 +63,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
         method_params: parameters of the named method that override its defaults; each can also
             be set as ``method__name``, for example in a grid search.
         preset: ``"paper"`` sets what a paper's experiments had, ``"paper:cal500"`` those on that
-            data set; parameters that differ from their default here keep what they are. See
-            :data:`papers` and ``docs/methods.md``.
+            data set, ``"0.1"`` what that version had by default; parameters that differ from their
+            default here keep what they are. See :data:`papers` and ``docs/methods.md``.
         hidden: widths of the hidden layers of both nets; () makes them linear.
         dropout, input_dropout: dropout between those layers; dropout of the inputs.
         energy_dropout: dropout of the loss-net; None uses ``dropout``, but 0 for methods that

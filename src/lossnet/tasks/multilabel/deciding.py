@@ -74,7 +74,8 @@ class LabelDecisions(StructuredEstimator):
         return self._by_joint(decisions.decider(*given), data).astype(np.uint8)
 
     def _by_joint(self, output: Output, data: Any) -> np.ndarray:
-        nets, source = self.nets_, self._source(data.without_labels())
+        nets = self.nets_
+        source = self._once("source", lambda: self._source(data.without_labels()))
         found = over_batches(output, nets, Binary(), source, 256, precision=self.precision)
         return found.cpu().numpy()
 

@@ -59,7 +59,7 @@ class LabelNets(LabelRows):
         }
 
     def _filled_in(self, method: Method) -> dict[str, Any]:
-        return {**self._sizes}
+        return self._sizes
 
     def _assembled(self) -> Method:
         check_int("members", self._sizes["members"])
@@ -162,8 +162,9 @@ class LabelNets(LabelRows):
         task: Any = self.nets_["task"]
         self.trees_share_ = 0.5
         if validation is not None:
-            nets = self._outputs(NetOutput(), validation)
+            source = self._source(validation)  # which has the votes
+            nets = self._outputs(NetOutput(), validation, source=source)
             task.share = 1.0
-            alone = self._outputs(NetOutput(), validation)
+            alone = self._outputs(NetOutput(), validation, source=source)
             self.trees_share_ = choose_share(nets, alone, validation.Y[:, : self.n_labels_])
         task.share = self.trees_share_

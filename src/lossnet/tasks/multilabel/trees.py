@@ -20,8 +20,8 @@ from lossnet.training import Source
 Array = np.ndarray[Any, Any]
 #: Labels beyond this number are projected at random, anew for each tree, to so many columns.
 PROJECTED = 16
-#: Of the columns, splits try the square root of their number, or this share if it is not more than
-#: so many.
+#: Splits try this share of the columns, at most so many, but never fewer than the square root of
+#: their number.
 _SHARE, _MOST_TRIED = 0.3, 100
 #: What the trees may count beside the nets, apart from a half. An average is safer than either.
 SHARES = (0.25, 0.75)

@@ -37,7 +37,7 @@ class SequenceTagger(TaggingEstimator):
             be set as ``method__name``. Methods whose cost is soft F1 use the share of wrong
             tokens here; :data:`TAGGING_DEFAULTS` lists the other differences.
         preset: ``"paper"`` or ``"paper:ROW"``, the settings of a paper's experiments where you give
-            no other; see ``docs/methods.md``.
+            no other, or ``"0.1"``, what that version had by default; see ``docs/methods.md``.
         chain: whether the task-net scores neighbouring tags too, as a CRF does: its outputs are
             then the chain's marginals, and its cross-entropy is the exact likelihood of the tags.
             None: wherever the method allows it, which takes a task-net and no implicit gradient.
