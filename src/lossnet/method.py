@@ -87,8 +87,8 @@ class Update:
         check_value(f"steps of {self.name!r}", Count, self.steps)
         self.gradient.check(self.objective, self.trained)
         if idle := set(self.trained) - self.objective.nets:
-            remedy = "leave that net out, or give it a part of the objective"
-            raise SettingError(f"the update of {self.name!r} never runs {min(idle)!r}; {remedy}")
+            never = f"the update of {self.name!r} never runs {min(idle)!r}"
+            raise SettingError(f"{never}; leave that net out, or give it a part of the objective")
 
     @property
     def trained(self) -> tuple[str, ...]:
@@ -118,6 +118,8 @@ class Phase(Checked):
         rows: what is trained on: the ``"train"`` rows, the ``"validation"`` rows or
             ``"unlabelled"`` ones; the last two only for objectives that do not need the truth.
         copies: nets that start the phase with another's weights, by name.
+        gated: train by the loss-net's opinion only while it knows more of validation rows than
+            the task-net; see :mod:`lossnet.training.worth`.
         share: of the trainer's ``max_epochs`` and ``patience``, rounded up.
         repeats: how many times per batch the updates run in order, each with all its steps.
         monitor: what early stopping watches: the validation ``"metric"``, or the ``"loss"`` of
@@ -133,6 +135,7 @@ class Phase(Checked):
     copies: Mapping[str, str] = field(default_factory=dict)
     repeats: Count = 1
     share: Positive = 1.0
+    gated: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,11 +148,9 @@ class Phase(Checked):
             raise SettingError(f"phase {self.name!r} trains one net in two updates; join them")
         for update in self.updates:
             if self.rows != "train" and update.objective.needs >= TARGET:
-                raise SettingError(
-                    f"phase {self.name!r} trains {update.name!r} on {self.rows} rows, and its "
-                    "objective needs the truth; take rows='train', or an objective without "
-                    "cross-entropy, costs or contrasts"
-                )
+                came = f"phase {self.name!r} trains {update.name!r} on {self.rows} rows, and its "
+                rule = "objective needs the truth; take rows='train', or an objective without "
+                raise SettingError(f"{came}{rule}cross-entropy, costs or contrasts")
 
     @property
     def uses_unlabelled(self) -> bool:
@@ -203,10 +204,8 @@ class Method:
             raise SettingError(f"{came}; leave it out of given, or out of the phases")
         for name, plan in self.derived.items():
             if plan.base in self.derived:
-                raise SettingError(
-                    f"the net {name!r} must not be derived from {plan.base!r}, itself derived; "
-                    "derive both from the same net"
-                )
+                rule = f"the net {name!r} must not be derived from {plan.base!r}, itself derived"
+                raise SettingError(f"{rule}; derive both from the same net")
         for phase in self.phases:
             named = {*phase.copies, *phase.copies.values()}
             if absent := named - self.nets:
@@ -219,10 +218,11 @@ class Method:
                 )
             for update in phase.updates:
                 if stacked := self._with_target(update.objective.nets_unlabelled):
-                    raise SettingError(
-                        f"the update of {update.name!r} runs the net {stacked[0]!r} on unlabelled "
-                        "rows, and that net needs the truth; take a net of x alone there"
+                    came = (
+                        f"the update of {update.name!r} runs the net {stacked[0]!r} on unlabelled"
                     )
+                    rule = "rows, and that net needs the truth; take a net of x alone there"
+                    raise SettingError(f"{came} {rule}")
 
     def _with_target(self, nets: frozenset[str]) -> list[str]:
         """Those of the nets that can run only where the truth is known."""

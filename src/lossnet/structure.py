@@ -166,22 +166,22 @@ def _without_each(first: Tensor, others: Tensor) -> Tensor:
     return torch.logaddexp(before, after)
 
 
-def row_gains(context: Context, meaning: Meaning, samples: int) -> Tensor:
+def row_gains(context: Context, meaning: Meaning, samples: int, *, exact: bool = True) -> Tensor:
     """What :func:`sampled_gains` gives for a batch with its truth, and the dependence, ``(B, 5)``.
 
-    Where Z can be computed the three estimates are the gain itself and the size is NaN; otherwise
-    the dependence is. The context's noise must not be shared: a standard error over rows is for
-    independent ones.
+    Where Z can be computed, and ``exact`` allows it, the three estimates are the gain itself and
+    the size is NaN; otherwise the dependence is. The context's noise must not be shared: a standard
+    error over rows is for independent ones.
     """
     space, mask, target = context.space, context.batch.mask, context.target.unsqueeze(0)
     log_q = space.log_prob(context.logits(), target, mask).double()
     truth = _log_w(context, meaning, target, log_q)[0]
     unknown = torch.full_like(truth, math.nan).unsqueeze(1)
-    if (exact := _exact(context, meaning)) is None:
+    if (summed := _exact(context, meaning) if exact else None) is None:
         gains = sampled_gains(truth, torch.cat(list(_sampled(context, meaning, samples))))
         gains = torch.cat([gains, unknown], 1)
     else:
-        log_z, marginals = exact
+        log_z, marginals = summed
         gain = (truth - log_z).unsqueeze(1)
         singles = space.log_prob(space.unrelax(marginals), target.double(), mask)
         dependence = gain + (log_q - singles).T

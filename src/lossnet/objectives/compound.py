@@ -113,6 +113,12 @@ class Compound(Objective):
         return Compound(parts) if parts else None
 
     @property
+    def without_energy(self) -> Compound | None:
+        found = [(part, part.objective.without_energy) for part in self._counted]
+        parts = tuple(replace(part, objective=own) for part, own in found if own)
+        return Compound(parts) if parts else None
+
+    @property
     def proposals(self) -> tuple[Proposal, ...]:
         return tuple(p for part in self._counted for p in part.objective.proposals)
 

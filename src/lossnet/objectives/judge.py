@@ -59,6 +59,11 @@ class Judge(Objective):
         return replace(self, terms=terms) if informed and known else None
 
     @property
+    def without_energy(self) -> Judge | None:
+        terms = tuple(t for t in self._counted if t.term.needs >= TARGET and not t.term.nets)
+        return replace(self, terms=terms) if terms else None
+
+    @property
     def _counted(self) -> list[Weighted]:
         return [weighted for weighted in self.terms if weighted.weight]
 

@@ -46,6 +46,11 @@ class Objective(Declares, Protocol):
         """What it judges without the truth, for unlabelled rows; None where there is nothing."""
         return None
 
+    @property
+    def without_energy(self) -> Objective | None:
+        """What it compares with the truth alone, without a loss-net; None where that is nothing."""
+        return None
+
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         """Raise where it cannot be minimised by training these nets."""
 

@@ -24,16 +24,21 @@ from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
 
 
 def together(
-    name: str, *updates: Update, steps: Sequence[int] | None = None, rounds: int = 1
+    name: str,
+    *updates: Update,
+    steps: Sequence[int] | None = None,
+    rounds: int = 1,
+    gated: bool = False,
 ) -> Method:
     """One phase: the updates in turn on every batch, and one pass of the task-net predicts.
 
     ``steps`` has how many steps each update takes at its turn; None leaves theirs. The turns come
-    ``rounds`` times per batch.
+    ``rounds`` times per batch. With ``gated`` the nets follow the loss-net only while it knows more
+    of validation rows than the task-net.
     """
     if steps is not None:
         updates = tuple(replace(one, steps=own) for one, own in zip(updates, steps, strict=True))
-    return Method(name, (Phase(updates, name=name, repeats=rounds),))
+    return Method(name, (Phase(updates, name=name, repeats=rounds, gated=gated),))
 
 
 def pretrain(net: str, optimiser: Optimiser) -> Phase:

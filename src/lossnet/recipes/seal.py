@@ -103,6 +103,7 @@ def seal_nce(
     xent_weight: Weight = 1.0,
     entropy_weight: Weight = 1.0,
     samples: Count = 20,
+    gated: bool = False,
     energy_steps: Count = 2,
     task_steps: Count = 1,
     rounds: Count = 1,
@@ -116,13 +117,15 @@ def seal_nce(
 
     ``entropy_weight`` is not in the paper: λ1 E less as much of the output's entropy
     stands for λ1 KL(F(x) || p), which keeps the output's probabilities useful; 0 gives the
-    paper's loss, which drives the output towards the most probable label set.
+    paper's loss, which drives the output towards the most probable label set. With ``gated`` the
+    task-net follows the loss-net only while it knows more of the validation rows, see
+    :mod:`lossnet.training.worth`.
     """
     contrast = NCE()
     energy = energy_update(energy_optimiser, contrast, Samples(samples))
     task = task_update(task_optimiser, contrast, energy_weight, xent_weight, entropy_weight)
     steps = energy_steps, task_steps
-    return together("seal-nce", energy, task, steps=steps, rounds=rounds)
+    return together("seal-nce", energy, task, steps=steps, rounds=rounds, gated=gated)
 
 
 def seal_ranking(
@@ -131,6 +134,7 @@ def seal_ranking(
     xent_weight: Weight = 1.0,
     samples: Count = 20,
     radius: Weight = 0.0,
+    gated: bool = False,
     energy_steps: Count = 2,
     task_steps: Count = 1,
     rounds: Count = 1,
@@ -141,11 +145,11 @@ def seal_ranking(
 
     L_E = -log exp(-E_0) / Σ_k exp(-E_k)   (paper 001, Eq. 10): E learns how p(y|x) differs from
     the task-net, -log p(y|x) + log P(y|x; Φ). On images, with a ``radius``, neighbouring pixels
-    of a sample go together: see ``CorrelatedSamples``.
+    of a sample go together: see ``CorrelatedSamples``. ``gated`` is as in ``seal-nce``.
     """
     contrast = Ranking()
     sampler = CorrelatedSamples(samples, radius) if radius else Samples(samples)
     energy = energy_update(energy_optimiser, contrast, sampler)
     task = task_update(task_optimiser, contrast, energy_weight, xent_weight)
     steps = energy_steps, task_steps
-    return together("seal-ranking", energy, task, steps=steps, rounds=rounds)
+    return together("seal-ranking", energy, task, steps=steps, rounds=rounds, gated=gated)

@@ -28,6 +28,7 @@ _STATE = {
     "epoch": int,
     "best": (None, float),
     "epochs_since_best": int,
+    "follows": bool,
     "scale": [float],
     "history": [{"phase": str, "epoch": int, "seconds": float}],
 }
@@ -84,6 +85,7 @@ def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, A
         "epoch": trainer.epoch,
         "best": trainer.best,
         "epochs_since_best": trainer.epochs_since_best,
+        "follows": trainer.follows,
         "scale": [optimiser.scale for optimiser in trainer.optimisers],
         "history": trainer.history,
     }
@@ -128,6 +130,7 @@ def _restore(trainer: Trainer, tensors: Mapping[str, Tensor], state: Mapping[str
     trainer.epoch, trainer.best = state["epoch"], state["best"]
     trainer.epochs_since_best = state["epochs_since_best"]
     trainer.history = state["history"]
+    trainer._follow(state["follows"])
     trainer.order.set_state(tensors["random/order"])
     trainer.order_unlabelled.set_state(tensors["random/order beside"])
     # Other devices have other generators: there, candidates and dropout start new streams.

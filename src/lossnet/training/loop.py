@@ -21,7 +21,7 @@ from lossnet.proposals.proposal import Proposal
 from lossnet.spaces import Space
 from lossnet.streams import Streams, stream_seed
 from lossnet.training.callback import Callback, losses_of
-from lossnet.training.checks import check_gradients, check_rows
+from lossnet.training.checks import check_finite, check_gradients, check_rows
 from lossnet.training.pieces import cut
 from lossnet.training.predict import over_batches
 from lossnet.training.schedule import Schedule
@@ -29,6 +29,7 @@ from lossnet.training.source import Source, paired
 from lossnet.training.step import build_optimiser, parameters_of, step
 from lossnet.training.threads import flush_denormals, suitable_threads
 from lossnet.training.weights import WeightedRows
+from lossnet.training.worth import held_out_nats, without_energy
 
 
 @dataclass(eq=False, repr=False)
@@ -139,10 +140,16 @@ class Trainer:
         self.best: float | None = None
         self.best_weights: dict[str, dict[str, Tensor]] = {}
         self.epochs_since_best = 0
+        self._follow(self.validation is None or not self.phase.gated)
         for copy, model in self.phase.copies.items():
             self.nets[copy].load_state_dict(self.nets[model].state_dict())
         self.parameters = [parameters_of(update, self.nets) for update in self.phase.updates]
         self.optimisers = [build_optimiser(update, self.nets) for update in self.phase.updates]
+
+    def _follow(self, follows: bool) -> None:
+        """Train by the loss-net's opinion from now on, or without."""
+        self.follows = follows
+        self.updates = self.phase.updates if follows else without_energy(self.phase)
 
     def _phase_over(self) -> bool:
         stopped = self.score is not None and self.epochs_since_best >= self.phase_patience
@@ -158,12 +165,16 @@ class Trainer:
                 sums[name] = sums.get(name, 0.0) + value
             for callback in self.callbacks:
                 callback.on_batch(self, losses_of(measures))
-        self._check_finite(len(batches))
+        where = f"(phase {self.phase.name!r}, epoch {self.epoch + 1}, by batch {len(batches)})"
+        check_finite(self.phase.updates, self.parameters, where)
         self.epoch += 1
         row: dict[str, Any] = {"phase": self.phase.name, "epoch": self.epoch}
         row |= {name: value / len(batches) for name, value in sums.items()}
-        row |= self._scheduled_rates()
+        pairs = zip(self.phase.updates, self.optimisers, strict=True)
+        scheduled = [(update, own) for update, own in pairs if own.schedule != Schedule()]
+        row |= {f"learning rate/{update.name}": own.lr for update, own in scheduled}
         row |= {} if self.score is None else self._validate(self.score)
+        row |= self._weigh()
         row["seconds"] = time.perf_counter() - began
         self.history.append(row)
         for callback in self.callbacks:
@@ -195,7 +206,7 @@ class Trainer:
         reports: dict[str, Any] = {} if context is None else context.reports
         where = f" (phase {self.phase.name!r}, epoch {self.epoch + 1}, batch {number + 1})"
         means: dict[str, float] = {}
-        turns = list(zip(self.phase.updates, self.optimisers, self.parameters, strict=True))
+        turns = list(zip(self.updates, self.optimisers, self.parameters, strict=True))
         for repeat, turn in itertools.product(range(self.phase.repeats), turns):
             update, optimiser, parameters = turn
             steps = update.steps * self.phase.repeats
@@ -237,29 +248,6 @@ class Trainer:
                 before, times = reports.get(name, (0.0, 0.0))
                 reports[name] = before + piece.share * total, times + piece.share * count
 
-    def _scheduled_rates(self) -> dict[str, float]:
-        """The learning rates of the epoch's last steps, where they follow a schedule."""
-        pairs = zip(self.phase.updates, self.optimisers, strict=True)
-        return {
-            f"learning rate/{update.name}": optimiser.lr
-            for update, optimiser in pairs
-            if optimiser.schedule != Schedule()
-        }
-
-    def _check_finite(self, batches: int) -> None:
-        """Stop on weights that an infinite gradient of a finite loss made non-finite.
-
-        The next batch's loss would show it, but a checkpoint may be written before.
-        """
-        for update, parameters in zip(self.phase.updates, self.parameters, strict=True):
-            # A sum is finite only where every weight is, and takes one quick pass.
-            if not all(math.isfinite(parameter.sum().item()) for parameter in parameters):
-                raise TrainingError(
-                    f"the {update.name!r} update left weights that are not finite (phase "
-                    f"{self.phase.name!r}, epoch {self.epoch + 1}, by batch {batches}); lower its "
-                    "learning rate, or set a gradient clip. The last good checkpoint is kept"
-                )
-
     def _validate(self, score: Callable[[Proposal], float]) -> dict[str, float]:
         if self.phase.monitor == "loss":
             assert self.validation is not None
@@ -288,6 +276,15 @@ class Trainer:
             self.epochs_since_best += 1
             self._lower_learning_rates()
         return row
+
+    def _weigh(self) -> dict[str, float]:
+        """Follow the loss-net in the next epoch if it is worth it, in a phase that asks."""
+        if not self.phase.gated or self.validation is None:
+            return {}
+        rows = self.method.meaning, self.nets, self.space, self.validation
+        nats = held_out_nats(*rows, seed=self.seed, precision=self.precision)
+        self._follow(nats is None or nats > 0)
+        return {} if nats is None else {"held-out nats": nats}
 
     def _lower_learning_rates(self) -> None:
         for update, optimiser in zip(self.phase.updates, self.optimisers, strict=True):

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from lossnet.tasks.multilabel.trees import affordable, as_columns, choose_share, cross_fitted
+from lossnet.tasks.multilabel.trees import (
+    affordable,
+    as_columns,
+    choose_share,
+    cross_fitted,
+    votes_in,
+)
 
 
 def test_out_of_fold_votes_come_from_trees_that_left_the_row_out() -> None:
@@ -21,10 +27,13 @@ def test_out_of_fold_votes_come_from_trees_that_left_the_row_out() -> None:
     assert len(one_fold.roots) == 8
 
 
-def test_columns_of_votes_start_at_0() -> None:
-    columns = as_columns(np.array([[0.0, 0.005, 1.0]]))
-    assert columns[0, 0] == columns[0, 1] == 0.0
-    assert columns[0, 2] == pytest.approx(np.log(199), abs=1e-4)
+def test_columns_hold_votes_exactly_and_are_0_where_nobody_votes() -> None:
+    votes = np.array([[0.0, 0.001, 0.3, 0.5, 0.999, 1.0]])
+    columns = as_columns(votes)
+    assert columns[0, 0] == 0.0
+    assert columns[0, 3] == pytest.approx(np.log(201) / 2, abs=1e-5)
+    rows = torch.hstack([torch.ones(1, 2), torch.as_tensor(columns)])
+    np.testing.assert_allclose(votes_in(rows, labels=6).numpy(), votes, atol=1e-6)
 
 
 def test_the_share_is_a_half_unless_another_is_surely_better() -> None:

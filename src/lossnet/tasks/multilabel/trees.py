@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import torch
 from scipy import sparse
-from scipy.special import logit
 from sklearn.tree import ExtraTreeRegressor
 from torch import Tensor
 from tqdm.auto import tqdm
@@ -29,8 +29,10 @@ SHARES = (0.25, 0.75)
 _FLOOR = 1e-3
 #: Values that all trees together look at, about; fewer trees than this are of no use.
 _WORK, _FEWEST = 5e8, 10
-#: Votes are kept so far from 0 and 1, and their logits times the scale are inputs of the nets.
-_LEAST, _SCALE = 0.005, 0.5
+#: Added to votes for and against before their logits, times the scale, become inputs of the nets.
+_SOFT, _SCALE = 0.005, 0.5
+#: The logit where nobody votes for a label.
+_NONE = math.log(_SOFT / (1.0 + _SOFT))
 #: Rows that are read at a time, and the share of values below which they are kept sparse.
 _ROWS, _FEW = 2048, 0.2
 
@@ -190,14 +192,15 @@ def votes_of(forest: Forest, source: Source) -> Array:
 
 
 def as_columns(votes: Array) -> Array:
-    """Votes as columns for the nets: logits, from 0 for a vote of at most :data:`_LEAST`."""
-    found: Array = _SCALE * (logit(np.clip(votes, _LEAST, 1.0 - _LEAST)) - logit(_LEAST))
+    """Votes as columns for the nets: logits, softened near 0 and 1, and 0 where nobody votes."""
+    found: Array = _SCALE * (np.log((votes + _SOFT) / (1.0 - votes + _SOFT)) - _NONE)
     return found.astype(np.float32)
 
 
 def votes_in(x: Tensor, *, labels: int) -> Tensor:
     """The votes that the last columns of rows hold, ``(B, L)``."""
-    return torch.sigmoid(x[:, x.shape[1] - labels :] / _SCALE + float(logit(_LEAST)))
+    odds = (x[:, x.shape[1] - labels :] / _SCALE + _NONE).exp()
+    return ((odds * (1.0 + _SOFT) - _SOFT) / (1.0 + odds)).clamp(0.0, 1.0)
 
 
 def rows_of(source: Source) -> Any:
