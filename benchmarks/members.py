@@ -1,95 +1,93 @@
-"""Several task-nets: what they add, and what they cost.
+"""Several task-nets and the default: what they add, and what they cost.
 
     OMP_NUM_THREADS=1 python benchmarks/members.py run --data emotions yeast --seeds 3   # resumable
     python benchmarks/members.py table
 
 Cross-entropy and seal-nce with one net and with four, the library's other defaults, the threshold
-tuned on validation rows; example F1 and exact match of the test part, and processor seconds of
-training.
+tuned on validation rows; and ``MultiLabelClassifier()`` with its four nets and with one. Example F1
+and exact match of the test part, and processor seconds of training.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
+import json
 import time
-from pathlib import Path
+from typing import Any
 
-import torch
 from label_decisions import parts
+from runs import Measured, arguments, once
 
 from lossnet import MultiLabelClassifier
-from lossnet.reports import find, has, record, summarise
+from lossnet.parameters import plain
+from lossnet.reports import Run, find, summarise
 from lossnet.tasks.multilabel import get_metric
 
 SETS = ("emotions", "yeast", "scene", "medical", "enron", "bibtex")
-ROWS = [(method, members) for method in ("cross-entropy", "seal-nce") for members in (1, 4)]
+ROWS: dict[str, dict[str, Any]] = {
+    f"{method}, {members}": {"method": method, "members": members, "decode": "threshold"}
+    for method in ("cross-entropy", "seal-nce")
+    for members in (1, 4)
+} | {"default": {}, "default, 1": {"members": 1}}
 METRICS = ("example-f1", "subset-accuracy")
+#: The row whose time is 1.
+UNIT = "cross-entropy, 1"
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Fit and record what the store lacks."""
-    for name in arguments.data:
-        data = parts(name)
-        checksum = data.train.checksum()
-        for seed in range(arguments.seeds):
-            for method, members in ROWS:
-                given = {"members": members, "decode": "threshold"}
-                model = MultiLabelClassifier(method, random_state=seed, **given)
-                own = {**given, "method_params": model.resolved_method_params()}
-                row = f"{method}, {members}"
-                key = {"data": f"members-{name}", "method": row, "seed": seed, "configuration": own}
-                if has(arguments.results, **key, data_checksum=checksum):
-                    continue
-                began = time.process_time()
-                model.fit(data.train, validation_data=data.validation)
-                seconds = time.process_time() - began
-                predicted = model.predict(data.test)
-                found = {m: get_metric(m)(data.test.Y, predicted) for m in METRICS}
-                record(
-                    arguments.results,
-                    command=" ".join(["python", *sys.argv]),
-                    data_checksum=checksum,
-                    metrics=found | {"epochs": float(len(model.history_))},
-                    seconds=seconds,
-                    tags=["members"],
-                    **key,
-                )
-                print(name, seed, row, {k: round(100 * v, 1) for k, v in found.items()}, flush=True)
+def run(given: argparse.Namespace) -> None:
+    """Fit and record what the store lacks, seed by seed."""
+    for seed in range(given.seeds):
+        for name in given.data:
+            for row in ROWS:
+                checksum = parts(name).train.checksum()
+                key = {"data": f"members-{name}", "data_checksum": checksum, "method": row,
+                       "seed": seed, "configuration": configuration(row)}  # fmt: skip
+                once(given.results, key, lambda n=name, r=row, s=seed: measure(n, r, s), "members")
 
 
-def table(arguments: argparse.Namespace) -> None:
-    """Mean and deviation over seeds, and seconds an epoch relative to seal-nce with one net."""
-    print("| data | nets | example F1 | exact match | time of an epoch |\n|---|---|---|---|---|")
+def configuration(row: str) -> dict[str, Any]:
+    """What a run is made of but data and seed."""
+    own, model = ROWS[row], MultiLabelClassifier(**ROWS[row])
+    if "method" in own:
+        return {"members": own["members"], "decode": "threshold",
+                "method_params": model.resolved_method_params()}  # fmt: skip
+    return dict(json.loads(json.dumps(dict(plain(model.resolved_params())), default=str)))
+
+
+def measure(name: str, row: str, seed: int) -> Measured:
+    """Metrics of one fit, and its processor seconds."""
+    data, began = parts(name), time.process_time()
+    model = MultiLabelClassifier(random_state=seed, **ROWS[row])
+    model.fit(data.train, validation_data=data.validation)
+    seconds = time.process_time() - began
+    assert data.test is not None
+    predicted = model.predict(data.test)
+    found = {metric: float(get_metric(metric)(data.test.Y, predicted)) for metric in METRICS}
+    return found | {"epochs": float(len(model.history_))}, seconds
+
+
+def table(given: argparse.Namespace) -> None:
+    """Mean and deviation over seeds, and times relative to one cross-entropy net's."""
+    print("| data | nets | example F1 | exact match | time of a fit | of an epoch |")
+    print("|---|---|---:|---:|---:|---:|")
     for name in SETS:
-        runs = find(arguments.results, data=f"members-{name}")
-        each = {row: [one for one in runs if one.method == row] for row in _words()}
-        per_epoch = {
-            row: sum(one.seconds for one in own) / sum(one.metrics["epochs"] or 0 for one in own)
-            for row, own in each.items()
-            if own
-        }
+        runs = find(given.results, data=f"members-{name}")
+        each = {row: [one for one in runs if one.method == row] for row in ROWS}
         for row, own in each.items():
             if own:
-                cells = [summarise([one.metrics[m] for one in own]) for m in METRICS]
-                ratio = per_epoch[row] / per_epoch.get("seal-nce, 1", per_epoch[row])
-                print(f"| {name} | {row} | {' | '.join(cells)} | {ratio:.2f} |")
+                cells = [summarise([one.metrics[metric] for one in own]) for metric in METRICS]
+                seeds = {one.seed for one in own}
+                unit = [one for one in each[UNIT] if one.seed in seeds]
+                times = [f"{a / b:.1f}" for a, b in zip(_times(own), _times(unit), strict=False)]
+                print(f"| {name} | {row} | {' | '.join([*cells, *times])} |")
 
 
-def _words() -> list[str]:
-    return [f"{method}, {members}" for method, members in ROWS]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "table"])
-    parser.add_argument("--data", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    {"run": run, "table": table}[arguments.what](arguments)
+def _times(runs: list[Run]) -> list[float]:
+    """Seconds of a fit and of an epoch, means."""
+    seconds = sum(one.seconds for one in runs)
+    return [seconds / len(runs), seconds / sum(one.metrics["epochs"] or 0 for one in runs)]
 
 
 if __name__ == "__main__":
-    main()
+    given = arguments(__doc__, SETS)
+    {"run": run, "table": table}[given.what](given)

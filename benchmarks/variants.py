@@ -1,0 +1,220 @@
+"""The default with one part changed: what validation rows say of each change.
+
+    OMP_NUM_THREADS=1 python benchmarks/variants.py run --data emotions yeast --seeds 3  # resumable
+    python benchmarks/variants.py table
+
+Changes: the loss-net is followed always, or only while it knows more of validation rows (gated);
+an energy whose global part sees x too, or that attends from label to label; the mean of the
+weights over steps (EMA) in place of the last weights; no learned loss at all. The table has the
+validation metric, by which a change is chosen, and the test metric next to it: differences to the
+default, means over sets with their deviation over seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from label_decisions import parts
+from runs import Measured, arguments, once
+from torch import Tensor, nn
+
+from lossnet import MultiLabelClassifier
+from lossnet.energies import LabelEnergy
+from lossnet.energies.energy import Energy
+from lossnet.parameters import plain
+from lossnet.proposals.proposal import Proposal
+from lossnet.reports import find
+from lossnet.spaces import sparse
+from lossnet.tasks.multilabel import get_metric
+from lossnet.training import Callback, Trainer
+
+SETS = ("emotions", "yeast", "scene", "digits", "medical", "genbase")
+METRICS = ("example-f1", "subset-accuracy")
+#: What the default is: what "auto" fills in beside an energy of the user's own.
+DEFAULT: dict[str, Any] = {
+    "method": "seal-nce",
+    "members": MultiLabelClassifier().members,
+    "trees": MultiLabelClassifier().trees,
+    "method_params": {"energy_steps": 1, "gated": False},
+}
+
+
+class SeesInput(LabelEnergy):
+    """v·softplus(M y + C T(x) + c): which labels go together depends on the input."""
+
+    def __init__(self, in_features: int, labels: int) -> None:
+        super().__init__(in_features, labels)
+        width: Any = self.features.out_features
+        self.shift = nn.Linear(width, len(self.global_bias), bias=False)
+        nn.init.zeros_(self.shift.weight)
+
+    def encode(self, x: Any, mask: Tensor | None = None) -> Any:
+        features = self.features(x)
+        return {"local": features @ self.label_embeddings.T, "shift": self.shift(features)}
+
+    def forward(self, h: Any, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        z = sparse.matmul(y, self.global_weight, self.global_bias) + h["shift"]
+        return nn.functional.softplus(z) @ self.global_readout + sparse.dot(y, h["local"])
+
+    def output_like(self, h: Any) -> Tensor:
+        found: Tensor = h["local"]
+        return found
+
+
+class Attention(Energy):
+    """Labels that are on attend to each other and to the input's energy of single labels."""
+
+    def __init__(self, in_features: int, labels: int, width: int = 32) -> None:
+        super().__init__()
+        self.local = LabelEnergy(in_features, labels, global_hidden=1)
+        self.labels = nn.Parameter(torch.randn(2, labels, width) / math.sqrt(width))
+        self.of_local = nn.Parameter(torch.zeros(width))
+        self.projections = nn.Linear(width, 3 * width)
+        self.readout = nn.Linear(width, 1)
+
+    def encode(self, x: Any, mask: Tensor | None = None) -> Tensor:
+        return self.local.encode(x)
+
+    def forward(self, h: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        y = sparse.dense(y, h.dtype).unsqueeze(-1)
+        z = y * self.labels[1] + (1.0 - y) * self.labels[0] + h.unsqueeze(-1) * self.of_local
+        q, k, v = self.projections(z).chunk(3, -1)
+        attended = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v
+        overall: Tensor = self.readout((z + attended).relu()).sum((-1, -2))
+        return overall + (y.squeeze(-1) * h).sum(-1)
+
+    def output_like(self, h: Tensor) -> Tensor:
+        return h
+
+
+class Averaged(Callback):
+    """Validation, early stopping and prediction by the mean of the weights over steps."""
+
+    def __init__(self, decay: float = 0.99) -> None:
+        self.decay, self.steps = decay, 0
+        self.mean: dict[str, dict[str, Tensor]] = {}
+        self.raw: dict[str, dict[str, Tensor]] = {}
+
+    def attach(self, trainer: Trainer) -> None:
+        """Have the trainer score with the means, which its best weights then are."""
+        score = trainer.score
+        assert score is not None
+
+        def averaged(by: Proposal) -> float:
+            self.raw = self._weights(trainer)
+            self._load(trainer, self.mean)
+            return score(by)
+
+        trainer.score = averaged
+        trainer.callbacks.append(self)
+
+    def on_batch(self, trainer: Trainer, losses: Any) -> None:
+        self.steps += 1
+        decay = min(self.decay, self.steps / (self.steps + 10))
+        for name, weights in self._weights(trainer).items():
+            mean = self.mean.setdefault(name, weights)
+            for key, value in weights.items():
+                mean[key] = torch.lerp(value, mean[key], decay)
+
+    def on_epoch(self, trainer: Trainer) -> None:
+        self._load(trainer, self.raw)
+
+    def _weights(self, trainer: Trainer) -> dict[str, dict[str, Tensor]]:
+        return {name: {key: value.clone() for key, value in trainer.nets[name].state_dict().items()}
+                for name in trainer.phase.trained}  # fmt: skip
+
+    def _load(self, trainer: Trainer, weights: dict[str, dict[str, Tensor]]) -> None:
+        for name, own in weights.items():
+            trainer.nets[name].load_state_dict(own)
+
+
+class WithAverage(MultiLabelClassifier):
+    """The classifier whose weights are means over steps."""
+
+    def _add_callbacks(self, trainer: Trainer, *given: Any) -> None:
+        super()._add_callbacks(trainer, *given)
+        Averaged().attach(trainer)
+
+
+def changed(**own: Any) -> Callable[..., MultiLabelClassifier]:
+    """The default with some parameters changed."""
+    return lambda **more: MultiLabelClassifier(**DEFAULT | own | more)
+
+
+VARIANTS: dict[str, Callable[..., MultiLabelClassifier]] = {
+    "always followed": changed(),
+    "gated": changed(method_params={"energy_steps": 1, "gated": True}),
+    "energy sees x": changed(energy_net=SeesInput),
+    "attention": changed(energy_net=Attention),
+    "mean of weights": lambda **more: WithAverage(**DEFAULT | more),
+    "cross-entropy": changed(method="cross-entropy", method_params=None),
+}
+FIRST = next(iter(VARIANTS))
+
+
+def run(given: argparse.Namespace) -> None:
+    """Fit and record what the store lacks, seed by seed."""
+    for seed in range(given.seeds):
+        for name in given.data:
+            for row in VARIANTS:
+                checksum = parts(name).train.checksum()
+                key = {"data": f"variants-{name}", "data_checksum": checksum, "method": row,
+                       "seed": seed, "configuration": configuration(row)}  # fmt: skip
+                once(given.results, key, lambda n=name, r=row, s=seed: measure(n, r, s), "variants")
+
+
+def configuration(row: str) -> dict[str, Any]:
+    """What a run is made of but data and seed."""
+    found = dict(plain(VARIANTS[row]().resolved_params()))
+    return dict(json.loads(json.dumps(found, default=lambda value: value.__name__)))
+
+
+def measure(name: str, row: str, seed: int) -> Measured:
+    """Both metrics on validation and test rows, each of a fit for it, and processor seconds."""
+    data, began = parts(name), time.process_time()
+    found = {}
+    for metric in METRICS:
+        model = VARIANTS[row](metric=metric, random_state=seed)
+        model.fit(data.train, validation_data=data.validation)
+        for part, rows in (("validation", data.validation), ("test", data.test)):
+            found[f"{part} {metric}"] = float(get_metric(metric)(rows.Y, model.predict(rows)))
+    return found, (time.process_time() - began) / len(METRICS)
+
+
+def table(given: argparse.Namespace) -> None:
+    """Differences to the default over the sets and seeds that both have."""
+    columns = [f"{part} {metric}" for metric in METRICS for part in ("validation", "test")]
+    print(f"| change | {' | '.join(columns)} | time | sets x seeds |")
+    print("|---|" + "---:|" * (len(columns) + 2))
+    runs = {row: {(one.data, one.seed): one
+                  for data in SETS for one in find(given.results, data=f"variants-{data}",
+                                                   method=row)} for row in VARIANTS}  # fmt: skip
+    for row, own in runs.items():
+        both = own.keys() & runs[FIRST].keys()
+        if not both:
+            continue
+        cells = []
+        for column in columns:
+            metric = lambda one, c=column: 100 * (one.metrics[c] or 0.0)  # noqa: E731
+            if row == FIRST:
+                cells.append(f"{np.mean([metric(own[key]) for key in both]):.1f}")
+                continue
+            seeds = sorted({seed for _, seed in both})
+            gains = [np.mean([metric(own[k]) - metric(runs[FIRST][k]) for k in both if k[1] == s])
+                     for s in seeds]  # fmt: skip
+            spread = f" ± {np.std(gains, ddof=1):.1f}" if len(gains) > 1 else ""
+            cells.append(f"{np.mean(gains):+.1f}{spread}")
+        times = sum(own[k].seconds for k in both) / sum(runs[FIRST][k].seconds for k in both)
+        print(f"| {row} | {' | '.join(cells)} | {times:.1f} | {len(both)} |")
+
+
+if __name__ == "__main__":
+    given = arguments(__doc__, SETS)
+    {"run": run, "table": table}[given.what](given)
