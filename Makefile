@@ -24,7 +24,7 @@ test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 clean:
 	rm -rf $(VENV) demo build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

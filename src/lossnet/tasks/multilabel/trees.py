@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,7 @@ def cross_fitted(
     def fit(rows: Array) -> Predict:
         # With a single fold there are no other rows.
         rows = rows if len(rows) else np.arange(len(Y))
-        forest = on(rows, count, f"without {rows[0]} {len(rows)}")
+        forest = on(rows, count, f"on {zlib.crc32(rows.tobytes())}")
         return lambda others: _votes(forest, X[others])
 
     return on(np.arange(len(Y)), trees, "all"), out_of_fold(folds, fit)
