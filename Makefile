@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One thread: on small networks more threads wait for each other longer than they work.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test clean
+.PHONY: setup demo test docs clean
 
 setup: $(VENV)/.ready
 
@@ -25,6 +25,11 @@ test: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses 2 --dist worksteal
+
+# The examples are run, their output and pictures are the gallery; see build/site, or mkdocs serve.
+docs: setup
+	$(BIN)/python website/gallery.py build/gallery
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 clean:
 	rm -rf $(VENV) demo build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
