@@ -30,11 +30,14 @@ _CHANGES = (
         "columns centred and scaled, not mapped to [0, 1]",
         settings={"standardise": True},
     ),
-    Change(
-        "cross-entropy",
-        "spo_fun",
-        "columns mapped to [0, 1], not centred and scaled",
-        settings={"standardise": "min-max"},
+    *(
+        Change(
+            row,
+            "spo_fun",
+            "columns mapped to [0, 1], not centred and scaled",
+            settings={"standardise": "min-max"},
+        )
+        for row in ("cross-entropy", "seal-regression")
     ),
     Change("dvn", "cal500", "the rate is never lowered", {"energy_optimiser": {"plateau": None}}),
     Change("dvn", "cal500", "patience 100", settings={"patience": 100}),
