@@ -21,6 +21,8 @@ import numpy as np
 
 from lossnet.comparison.significance import differences
 
+#: Scores by seed.
+Runs = dict[int, np.ndarray]
 #: Of comparisons of a method with itself, the most that may be called different.
 CALLED = 16 / 200
 #: Of true differences with ten seeds, the least to be found.

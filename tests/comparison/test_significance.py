@@ -94,7 +94,7 @@ def test_a_difference_without_variation_is_not_judged() -> None:
 
 def test_methods_without_randomness_are_judged_by_examples() -> None:
     scores = runs(seeds=1, gain=0.5)
-    repeated = {name: {s: values[0] for s in range(3)} for name, values in scores.items()}
+    repeated = {name: dict.fromkeys(range(3), values[0]) for name, values in scores.items()}
     one, three = (differences(s, "method 0")["method 1"] for s in (scores, repeated))
     assert three.p == pytest.approx(one.p)
     assert (three.low, three.high) == pytest.approx((one.low, one.high))
