@@ -171,11 +171,11 @@ _ENERGY = ("energy", "cost", "ties", "cooccurrence", "frequent")
 
 def _unpack(about: dict[str, Any], arrays: Arrays) -> MeasuredRun:
     own, known = about.pop("details"), about.pop("energy")
-    given = {name: arrays.get(name) for name in ("predictions", "reliability")}
+    given: dict[str, Any] = {name: arrays.get(name) for name in ("predictions", "reliability")}
     details = Details(scores=_under("scores/", arrays), **given, **own)
     energy = None
     if known is not None:
-        found = {name: arrays.get(f"energy/{name}") for name in _ENERGY}
+        found: dict[str, Any] = {name: arrays.get(f"energy/{name}") for name in _ENERGY}
         correlation = known["rank_correlation"]
         known["rank_correlation"] = float("nan") if correlation is None else correlation
         energy = EnergyFigures(descents=_under("descents/", arrays), **found, **known)
