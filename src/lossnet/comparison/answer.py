@@ -35,7 +35,7 @@ def is_real(found: Difference) -> str:
     """Whether a difference is more than chance, in a sentence."""
     if not found.over:
         return "Whether that is more than chance cannot be said: nothing varies to judge by."
-    between = f"{100 * found.level:.0f} % interval {interval(found)}, p = {_p(found.p)}"
+    between = f"{100 * found.level:.0f} % interval {interval(found)} points, p {_p(found.p)}"
     if found.real:
         return f"The difference is real: it should hold for other {found.over} ({between})."
     return f"It may be chance: other {found.over} could reverse it ({between})."
@@ -51,7 +51,7 @@ def _points(value: float, *, sign: bool = False) -> str:
 
 
 def _p(value: float) -> str:
-    return "0.001 or less" if value <= 0.001 else f"{value:.2g}"
+    return "≤ 0.001" if value <= 0.001 else f"= {value:.2g}"
 
 
 def _nearest(standing: Standing) -> list[str]:

@@ -52,7 +52,7 @@ def _by_cost(standing: Standing, first: dict[str, MeasuredRun]) -> list[Block]:
     table = Table(
         ["method", "rank correlation"], rows, f"{how}lower energy always means lower cost."
     )
-    return [*([Charts(drawn, caption)] if drawn else []), table]
+    return [table, *([Charts(drawn, caption)] if drawn else [])]
 
 
 def _scatter(name: str, figures: EnergyFigures, style: str) -> Chart | None:
@@ -113,9 +113,9 @@ def _ties(standing: Standing, first: dict[str, MeasuredRun]) -> list[Block]:
         if (value := _agreement(figures)) is not None:
             agreement.append(f"{name} {value:.2f}")
     caption = (
-        "Row i, column k: left, how much more often label k is on where i is; then how much the "
-        "loss-net's gradient favours k as i goes from 0 to 1 (first seed). Blue: together; orange: "
-        "apart."
+        "Row i, column k. First map: how much more often label k is on where i is. Other maps: how "
+        "much the loss-net's gradient favours k as i goes from 0 to 1 (first seed). Blue: together; "
+        "orange: apart."
     )
     if len(shown) < len(examples.names):
         caption += f" The {len(shown)} labels that depend on others most, of {len(examples.names)}."

@@ -99,6 +99,10 @@ class _Case:
         values = dict.fromkeys(f"{100 * self.scores[name][self.k]:.0f}" for name in names)
         return f"({' to '.join(sorted(values, key=float)[:: max(len(values) - 1, 1)])})"
 
+    def output(self, names: Sequence[str], marks: Sequence[Mark]) -> Output:
+        """An output that methods agree on."""
+        return Output(", ".join(names), marks, score=self.score(names))
+
     def cut(self, outputs: np.ndarray | None) -> np.ndarray:
         """This example's part of outputs."""
         assert outputs is not None
@@ -133,7 +137,7 @@ def _labels(case: _Case) -> Example:
             known = "right" if truth[label] == 1 else "wrong"
             style = "" if truth[label] == UNKNOWN else known
             marks.append(Mark(names[label], style=style if own[label] == 1 else "missed"))
-        outputs.append(Output(", ".join(agreed), marks, score=case.score(agreed)))
+        outputs.append(case.output(agreed, marks))
     return Example(case.title, shortened(case.text, LONGEST), case.picture, outputs)
 
 
@@ -156,16 +160,14 @@ def _tags(case: _Case) -> Example:
             covered = {n for _, start, end in own for n in range(start, end)}
             missed = [s for s in true if not covered.intersection(range(s[1], s[2]))]
             styles |= dict.fromkeys(missed, "missed")
-            outputs.append(
-                Output(", ".join(agreed), _marked(words, styles), score=case.score(agreed))
-            )
+            outputs.append(case.output(agreed, _marked(words, styles)))
         return Example(case.title, "", case.picture, outputs)
     # Every word has a tag: only those that some method has wrong are marked.
     differ = [n for n in range(len(truth)) if any(tags[n] != truth[n] for _, tags in predicted)]
     outputs = [Output("truth", _marked(words, {(truth[n], n, n + 1): "true" for n in differ}))]
     for agreed, tags in predicted:
         styles = {(tags[n], n, n + 1): _right(tags[n] == truth[n]) for n in differ}
-        outputs.append(Output(", ".join(agreed), _marked(words, styles), score=case.score(agreed)))
+        outputs.append(case.output(agreed, _marked(words, styles)))
     return Example(case.title, "", case.picture, outputs)
 
 
@@ -188,10 +190,10 @@ def _spans(tags: Sequence[str]) -> list[_Span]:
     [('PER', 0, 2), ('LOC', 3, 4)]
     """
     types = [tag[2:] if tag[1:2] == "-" and tag[0] in "BIES" else tag for tag in tags]
-    begins = [
-        n == 0 or types[n] != types[n - 1] or tags[n][:2] in ("B-", "S-") for n in range(len(tags))
+    before = [None, *types[:-1]]
+    starts = [
+        n for n, tag in enumerate(tags) if types[n] != before[n] or tag.startswith(("B-", "S-"))
     ]
-    starts = [n for n, begin in enumerate(begins) if begin]
     return [(types[a], a, b) for a, b in pairwise([*starts, len(tags)]) if types[a] != "O"]
 
 

@@ -134,7 +134,7 @@ class Axis:
             if self.log
             else round_numbers(self.low, self.high, count)
         )
-        places = self.place(np.array(values), start, end) if values else []
+        places = self.place(np.array(values, dtype=float), start, end)
         return [Tick(round(float(at), 1), _text(v)) for at, v in zip(places, values, strict=True)]
 
 
@@ -194,7 +194,8 @@ def _round_powers(low: float, high: float) -> list[float]:
     powers = range(math.floor(low), math.ceil(high) + 1)
     steps = (1, 2, 5) if high - low < 2 else (1,)
     values = [k * 10.0**power for power in powers for k in steps]
-    return [value for value in values if low <= math.log10(value) <= high]
+    found = [value for value in values if low <= math.log10(value) <= high]
+    return found if len(found) > 2 else round_numbers(10.0**low, 10.0**high)
 
 
 def _text(value: float) -> str:

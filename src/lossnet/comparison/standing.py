@@ -59,8 +59,9 @@ def example_scores(values: np.ndarray) -> np.ndarray:
 def _fitted_once(comparison: Comparison, name: str) -> bool:
     """Whether a baseline was fitted once for all seeds, and no other of its runs is missing."""
     missing = [*comparison.failures, *comparison.left_out]
-    known = {one.seed for one in (*comparison.of(name), *missing) if one.method == name}
-    return name in comparison.baselines and known == {comparison.seeds[0]}
+    seeds = {run.seed for run in comparison.of(name)}
+    seeds |= {one.seed for one in missing if one.method == name}
+    return name in comparison.baselines and seeds == {comparison.seeds[0]}
 
 
 @dataclass(frozen=True)

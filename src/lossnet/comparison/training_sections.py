@@ -54,12 +54,8 @@ def _series(name: str, line: np.ndarray, style: str, y: Axis) -> Series:
 
 def calibration(standing: Standing) -> list[Block]:
     """How often what has probability p comes true, one chart for each method."""
-    bins = {
-        name: [
-            r for run in standing.comparison.of(name) if (r := run.details.reliability) is not None
-        ]
-        for name in standing.names
-    }
+    every = {n: [r.details.reliability for r in standing.comparison.of(n)] for n in standing.names}
+    bins = {name: [r for r in found if r is not None] for name, found in every.items()}
     bins = {name: found for name, found in bins.items() if found}
     if not bins:
         return []
