@@ -13,7 +13,8 @@ from lossnet.tasks.details import Details, Examples, f1_groups
 
 #: A name that would end up as a script, if it was not escaped.
 EVIL = "<script>alert('x')</script>"
-WORDS = "in June the lawyer Ann Lee flew from Oslo to New York for the World Bank".split()
+SENTENCE = "in June the lawyer Ann Lee flew from Oslo to New York for the World Bank"
+WORDS = SENTENCE.split()
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG", "I-ORG"]
 TRUE_TAGS = [0, 0, 0, 0, 1, 2, 0, 0, 3, 0, 3, 4, 0, 0, 5, 6]
 
@@ -55,7 +56,9 @@ def a_run(
     )
 
 
-def a_comparison(runs: Sequence[MeasuredRun], examples: Examples | None, **given: Any) -> Comparison:
+def a_comparison(
+    runs: Sequence[MeasuredRun], examples: Examples | None, **given: Any
+) -> Comparison:
     """A comparison of the runs, the first run's method the reference."""
     methods = list(dict.fromkeys(run.method for run in runs if not run.outside))
     facts: dict[str, Any] = {

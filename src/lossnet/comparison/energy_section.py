@@ -103,9 +103,9 @@ def _ties(standing: Standing, first: dict[str, MeasuredRun]) -> list[Block]:
         return []
     one = next(iter(known.values()))
     assert one.cooccurrence is not None
-    shown = _strongest(one.cooccurrence)
+    shown = strongest(one.cooccurrence)
     names = [examples.names[k] for k in shown]
-    maps = [_map("occur together in training", one.cooccurrence, shown, names)]
+    maps = [_map("occur together", one.cooccurrence, shown, names)]
     agreement = []
     for name, figures in known.items():
         assert figures.ties is not None
@@ -114,8 +114,8 @@ def _ties(standing: Standing, first: dict[str, MeasuredRun]) -> list[Block]:
             agreement.append(f"{name} {value:.2f}")
     caption = (
         "Row i, column k. First map: how much more often label k is on where i is. Other maps: how "
-        "much the loss-net's gradient favours k as i goes from 0 to 1 (first seed). Blue: together; "
-        "orange: apart."
+        "much the loss-net's gradient favours k as i goes from 0 to 1 (first seed). Blue is "
+        "together, orange apart."
     )
     if len(shown) < len(examples.names):
         caption += f" The {len(shown)} labels that depend on others most, of {len(examples.names)}."
@@ -129,7 +129,7 @@ def _map(title: str, values: np.ndarray, shown: np.ndarray, names: list[str]) ->
     return heat_map(title, array, names)
 
 
-def _strongest(cooccurrence: np.ndarray) -> np.ndarray:
+def strongest(cooccurrence: np.ndarray) -> np.ndarray:
     """The labels that depend on others most, in their order."""
     array = np.nan_to_num(np.array(cooccurrence, dtype=float))
     np.fill_diagonal(array, 0.0)

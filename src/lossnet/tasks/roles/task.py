@@ -14,6 +14,7 @@ from lossnet.tasks.sequence.task import ALL, TYPE, SequenceTask
 from lossnet.tasks.task import Judged, Known, Measured, Task, emit
 
 if TYPE_CHECKING:
+    from lossnet.tasks.description import Description
     from lossnet.tasks.parts import Parts
 
 STANDARD_INPUT = "-"
@@ -94,7 +95,9 @@ class RolesTask(SequenceTask):
 
         return unseen_tags(data, known["tags"])
 
-    def describe(self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace) -> str:
+    def describe(
+        self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace
+    ) -> Description:
         from lossnet.tasks.roles.overview import describe_roles
 
         return describe_roles(data, parts)
