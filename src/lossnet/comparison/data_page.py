@@ -50,9 +50,7 @@ def data_page(description: Description, *, command: str = "") -> Page:
         ("tables", "Tables", tables),
         ("repeat", "How to repeat it", [Code(command)] if command else []),
     )
-    first = next(iter(description.facts), ())
-    subtitle = "" if description.headed else " ".join(reversed(first))
-    return Page(description.name, subtitle, [], sections)
+    return Page(description.name, "What the data set holds", [], sections)
 
 
 def _facts(description: Description) -> list[Block]:

@@ -25,9 +25,10 @@ class EnergyFigures:
             and more entries replaced at random. All runs on one data set have the same candidates.
         rank_correlation: mean over examples of Spearman's correlation of energy and cost; 1 where
             lower energy always means lower cost, NaN where energies do not differ.
-        descents: lines of the main metric by steps of a descent on the energy, ``(points, 2)``
-            arrays of steps and metric: ``"task-net"`` (constant, for methods with a task-net),
-            ``"task-net + GBI"`` and ``"random + GBI"``. Empty where no descent applies.
+        descents: lines of ``history_metric`` by steps of a descent on the energy, on validation
+            rows (the measured ones where there are none): ``(points, 2)`` arrays of steps and
+            metric. ``"task-net"`` (constant) and ``"task-net + GBI"`` for methods with a task-net,
+            and ``"random + GBI"``.
         ties: for labels, how the gradient of the global energy for label k changes as label i goes
             from 0 to 1, row i, column k: below 0, i draws k along (paper 000, Figure 2). ``(L, L)``
             in the order of :attr:`Examples.names`; None for other outputs and other energies.

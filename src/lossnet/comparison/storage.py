@@ -101,7 +101,9 @@ def load_comparison(folder: str | Path) -> Comparison:
     if head.pop("form") != FORM:
         raise DataError(f"{path} was written by another version of lossnet; {_REMEDY}")
     runs = [_stored_run(folder, entry) for entry in head.pop("runs")]
-    lists = {name: [Missing(**one) for one in head.pop(name)] for name in ("failures", "left_out")}
+    lists: dict[str, Any] = {
+        name: [Missing(**one) for one in head.pop(name)] for name in ("failures", "left_out")
+    }
     file = head.pop("examples")
     examples = None if file is None else _examples_from_arrays(read_arrays(folder / file))
     with _damage(path):

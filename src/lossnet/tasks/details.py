@@ -88,3 +88,23 @@ def f1_groups(names: list[str], counts: Any) -> dict[str, dict[str, float]]:
     return {
         name: dict(zip(values, row, strict=True)) for name, row in zip(names, rows, strict=True)
     }
+
+
+def reliability_bins(p: Any, came_true: Any, bins: int = 10) -> tuple[np.ndarray, dict[str, float]]:
+    """What :class:`Details` holds of calibration, from probabilities and whether they came true.
+
+    >>> reliability_bins([0.25, 0.75], [0, 1])[1]["brier"]
+    0.0625
+    """
+    p, true = np.asarray(p, np.float64).ravel(), np.asarray(came_true, np.float64).ravel()
+    place = np.minimum((p * bins).astype(np.int64), bins - 1)
+    sums = [np.bincount(place, weights, minlength=bins) for weights in (p, true, np.ones_like(p))]
+    count = np.where(sums[2] > 0, sums[2], np.nan)
+    found = np.stack([sums[0] / count, sums[1] / count, sums[2]], 1)
+    kept = np.clip(p, 1e-12, 1 - 1e-12)
+    values = {
+        "ece": float(np.nansum(np.abs(sums[0] - sums[1])) / max(len(p), 1)),
+        "log_loss": float(-np.log(np.where(true > 0, kept, 1 - kept)).mean()),
+        "brier": float(((p - true) ** 2).mean()),
+    }
+    return found, values

@@ -28,6 +28,13 @@ def non_negative(text: str) -> int:
     return int(text)
 
 
+def at_least_one(text: str) -> int:
+    """An integer of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 1")
+    return int(text)
+
+
 def probability(text: str) -> float:
     """A number from 0 to 1."""
     try:
