@@ -77,10 +77,15 @@ def add_report(parser: argparse.ArgumentParser) -> None:
 
 def check_report(args: argparse.Namespace) -> None:
     """Raise before any work where the page that ``--report`` asks for cannot be written."""
-    if args.report is not None:
-        from lossnet.comparison.rendering import check_can_render
+    if args.report is None:
+        return
+    for option in ("threshold", "strict"):  # pages show models as they predict
+        value = vars(args).get(option)
+        if value is not None and value is not False:
+            raise SettingError(f"--report and --{option} exclude each other")
+    from lossnet.comparison.rendering import check_can_render
 
-        check_can_render()
+    check_can_render()
 
 
 def decide_by(model: Any, args: argparse.Namespace) -> None:

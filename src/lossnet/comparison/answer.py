@@ -16,11 +16,12 @@ def answer(standing: Standing) -> list[str]:
     if not standing.names:
         return ["No run finished, so there is nothing to compare: see the failures below."]
     best, main = standing.ranked[0], comparison.main
-    part = f"on the {comparison.measured_on} part"
+    part = f"on {standing.where}"
     count = counted(len(comparison.of(best)), "seed")
     if len(standing.names) == 1:
         return [f"{best} has {main} {standing.text(best, main)} % {part}."]
-    verdict = f"{best} is best {part}: {main} {standing.text(best, main)} % over {count}"
+    verdict = f"{best} is best {part}: {main} {standing.text(best, main)} %"
+    verdict += f" over {count}" if len(comparison.of(best)) > 1 else ""
     if comparison.reference not in standing.names:
         return [f"{verdict}. {comparison.reference}, the reference, has no finished run."]
     if best == comparison.reference:
@@ -35,7 +36,9 @@ def is_real(found: Difference) -> str:
     """Whether a difference is more than chance, in a sentence."""
     if not found.over:
         return "Whether that is more than chance cannot be said: nothing varies to judge by."
-    between = f"{100 * found.level:.0f} % interval {interval(found)} points, p {_p(found.p)}"
+    between = (
+        f"{100 * found.level:.0f} % interval {interval(found)} points, corrected p {_p(found.p)}"
+    )
     if found.real:
         return f"The difference is real: it should hold for other {found.over} ({between})."
     return f"It may be chance: other {found.over} could reverse it ({between})."
@@ -95,7 +98,7 @@ def _cost(standing: Standing, name: str) -> list[str]:
     if not rates[0] or not rates[1]:
         return [f"{text}."]
     speed = rates[0] / rates[1]
-    faster = "as fast" if 0.8 <= speed <= 1.25 else f"{speed:.2g} times as fast"
+    faster = "about as fast" if 0.8 <= speed <= 1.25 else f"{speed:.2g} times as fast"
     return [f"{text}; it predicts {faster}."]
 
 
@@ -108,7 +111,7 @@ def _warnings(standing: Standing) -> list[str]:
     """What limits the answer."""
     comparison, texts = standing.comparison, []
     if len(comparison.seeds) == 1:
-        texts.append("There is one seed only: with other seeds the order may be another.")
+        texts.append("There is one run of each: with other seeds the order may be another.")
     missing = len(comparison.failures), len(comparison.left_out)
     words = [f"{counted(missing[0], 'run')} failed", f"{counted(missing[1], 'run')} did not fit"]
     said = [text for text, number in zip(words, missing, strict=True) if number]

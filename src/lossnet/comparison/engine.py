@@ -16,7 +16,7 @@ from sklearn.base import clone
 from lossnet.cli.folder import writable
 from lossnet.cli.measure import checksum_of, measured_on
 from lossnet.comparison.jobs import Job, Place
-from lossnet.comparison.measuring import Stored, stored
+from lossnet.comparison.measuring import Stored, metrics_shown, stored
 from lossnet.comparison.progress import TotalProgress
 from lossnet.comparison.report import write_reports
 from lossnet.comparison.result import Comparison, Missing
@@ -26,7 +26,6 @@ from lossnet.errors import DataError, SettingError
 from lossnet.files import check_form, read_json, remove_leftovers, write_json
 from lossnet.recipes import METHODS
 from lossnet.reports.environment import environment
-from lossnet.reports.tables import NATS
 from lossnet.tasks.model_folder import locked
 from lossnet.tasks.parts import Parts
 from lossnet.tasks.task import Task
@@ -237,11 +236,7 @@ def _gathered(plan: Plan, found: Found, checksum: str) -> tuple[Comparison, dict
     task, parts = plan.task, plan.parts
     runs = [one.measured for one in found.done.values()]
     part = measured_on(parts)
-    columns = [name for name in task.compared(parts) if name != "seconds"]
-    columns += [NATS] if any(NATS in run.metrics for run in runs) else []
-    main = task.judged_by(parts, plan.template.metric)
-    if main not in columns:
-        columns.insert(0, main)
+    columns, main = metrics_shown(task, parts, runs, plan.template.metric)
     known = environment()
     comparison = Comparison(
         data=parts.name,

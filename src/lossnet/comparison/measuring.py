@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from lossnet.comparison.storage import read_run, write_run
 from lossnet.errors import DataError, LossnetError
 from lossnet.reports import Run, get, record
 from lossnet.reports.tables import NATS
+from lossnet.tasks.parts import Parts
 from lossnet.tasks.storage import nets_in_use
 from lossnet.tasks.structure import gain_or_none
 from lossnet.tasks.task import Task
@@ -79,7 +80,8 @@ def do_run(
         raise
     if cut:
         known = place.identity(job, cut=True)
-    found = _measure(task, job, model, place, known["configuration"], cut=cut)
+    about = {"method": job.method, "seed": job.seed, "configuration": known["configuration"]}
+    found = measure_model(task, model, place.parts, **about, outside=job.outside, cut=cut)
     # The store's file comes last: with it the run is finished.
     write_run(place.file(known, ".npz"), found)
     at_half = {f"{name}{AT_HALF}": value for name, value in found.metrics_at_half.items()}
@@ -116,11 +118,21 @@ def _fit(
     return model, timer is not None and timer.cut
 
 
-def _measure(
-    task: Task, job: Job, model: Any, place: Place, configuration: Mapping[str, Any], *, cut: bool
+def measure_model(
+    task: Task,
+    model: Any,
+    parts: Parts[Any],
+    *,
+    method: str,
+    seed: int,
+    configuration: Mapping[str, Any],
+    outside: bool = False,
+    cut: bool = False,
 ) -> MeasuredRun:
-    """All that a comparison keeps of a fitted model."""
-    parts = place.parts
+    """All that a comparison keeps of a fitted model; see :class:`MeasuredRun` for the arguments.
+
+    ``parts`` are measured on as :func:`~lossnet.cli.measure.measured_on` says.
+    """
     data = getattr(parts, measured_on(parts))
     measured = task.measure(model, data)
     flat = task.flat(measured) | _nats(model, data)
@@ -129,11 +141,11 @@ def _measure(
     began = time.perf_counter()
     model.predict(data.without_labels())
     took = time.perf_counter() - began
-    fitted = job.fitted_by_task
+    fitted = hasattr(model, "seconds_")  # by the task: an outside baseline
     return MeasuredRun(
-        method=job.method,
-        seed=job.seed,
-        outside=job.outside,
+        method=method,
+        seed=seed,
+        outside=outside,
         metrics={name: value for name, value in flat.items() if not name.endswith(AT_HALF)},
         metrics_at_half={
             name.removesuffix(AT_HALF): value
@@ -152,6 +164,23 @@ def _measure(
         energy=None if fitted else energy_figures(model, parts, data),
         configuration=configuration,
     )
+
+
+def metrics_shown(
+    task: Task, parts: Parts[Any], runs: Sequence[MeasuredRun], metric: Any
+) -> tuple[list[str], str]:
+    """The metrics that a comparison shows, in order, and the main one.
+
+    Args:
+        task: whose metrics they are.
+        parts: the data.
+        runs: what was measured.
+        metric: what the estimators optimise.
+    """
+    shown = [name for name in task.compared(parts) if name != "seconds"]
+    shown += [NATS] if any(NATS in run.metrics for run in runs) else []
+    main = task.judged_by(parts, metric)
+    return shown if main in shown else [main, *shown], main
 
 
 def _nats(model: Any, data: Any) -> dict[str, float]:

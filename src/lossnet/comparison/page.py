@@ -31,7 +31,12 @@ def write_page(comparison: Comparison, folder: str | Path) -> Path:
 
 
 def comparison_page(comparison: Comparison, *, title: str | None = None) -> Page:
-    """The page; sections that have nothing to show are left out."""
+    """The page; sections that have nothing to show are left out.
+
+    Args:
+        comparison: what was measured.
+        title: the page's heading; None: the data's name and what was compared.
+    """
     standing = Standing(comparison)
     count = len({*comparison.methods, *comparison.baselines})
     what = counted(count, "method") + f", {counted(len(comparison.seeds), 'seed')}"
@@ -45,7 +50,7 @@ def comparison_page(comparison: Comparison, *, title: str | None = None) -> Page
         ("examples", "Examples", examples(standing)),
         ("energies", "What the loss-net knows", energies(standing)),
         ("failures", "Missing runs", _missing(comparison)),
-        ("repeat", "How to repeat it", _repeat(comparison)),
+        ("repeat", "How to repeat it", _repeat(standing)),
     )
     return Page(title or f"{comparison.data}: {what}", comparison.about, answer(standing), sections)
 
@@ -68,14 +73,15 @@ def _missing(comparison: Comparison) -> list[Block]:
     return [table] if rows else []
 
 
-def _repeat(comparison: Comparison) -> list[Block]:
+def _repeat(standing: Standing) -> list[Block]:
     """Command, data, versions and settings."""
+    comparison = standing.comparison
     sizes = ", ".join(f"{count:,} {part}" for part, count in comparison.sizes.items())
     budget = comparison.budget
     facts = {
         "data": f"{comparison.data} ({sizes} {comparison.unit})",
         "checksum": comparison.checksum,
-        "measured on": f"the {comparison.measured_on} part",
+        "measured on": standing.where,
         "seeds": ", ".join(map(str, comparison.seeds)),
         **({} if budget is None else {"budget": format_duration(budget)}),
         "versions": ", ".join(f"{name} {value}" for name, value in comparison.versions.items()),

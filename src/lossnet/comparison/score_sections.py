@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from statistics import fmean
+from statistics import fmean, stdev
 
 from lossnet.comparison.answer import interval
-from lossnet.comparison.blocks import Block, Cell, Charts, Forest, Interval, Table, Text
+from lossnet.comparison.blocks import Block, Cell, Charts, Folded, Forest, Interval, Table, Text
 from lossnet.comparison.pictures import Axis, Series, chart, round_numbers
 from lossnet.comparison.result import MeasuredRun
 from lossnet.comparison.significance import Difference
 from lossnet.comparison.standing import Standing, method_differences
 from lossnet.plain_text import counted
-from lossnet.reports.tables import MISSING, summarise
+from lossnet.reports.tables import MISSING
 
 #: The most labels, types or classes that are listed.
 GROUPS = 100
@@ -38,7 +38,7 @@ def results(standing: Standing) -> list[Block]:
     over = "mean ± deviation over seeds, in percent" if len(comparison.seeds) > 1 else "in percent"
     size = comparison.sizes.get(comparison.measured_on)
     of = f" ({size:,} {comparison.unit})" if size else ""
-    caption = f"On the {comparison.measured_on} part{of}: {over}{how}."
+    caption = f"On {standing.where}{of}: {over}{how}."
     if not rows:
         return []
     return [Table(["method", *metrics, "seeds"], rows, caption, sorted_by=comparison.main)]
@@ -55,10 +55,14 @@ def differences(standing: Standing) -> list[Block]:
     if not reference or len(standing.names) < 2:
         return []
     own = [m for m in reference[0].details.scores if m != comparison.main]
-    forests = [forest(standing.differences, standing, comparison.main)]
-    forests += [forest(method_differences(comparison, metric), standing, metric) for metric in own]
-    found = [one for one in forests if one is not None]
-    return [*found, Text(_explained(standing))] if found else []
+    found = forest(standing.differences, standing, comparison.main)
+    others = [forest(method_differences(comparison, metric), standing, metric) for metric in own]
+    known = [one for one in others if one is not None]
+    blocks: list[Block] = [
+        *([found] if found else []),
+        *([Folded("Other metrics", known)] if known else []),
+    ]
+    return [*blocks, Text(_explained(standing))] if blocks else []
 
 
 def _explained(standing: Standing) -> str:
@@ -150,9 +154,10 @@ def _cost_cell(values: list[float], digits: int) -> Cell:
     if not values:
         return Cell(MISSING)
     mean = fmean(values)
-    if max(values) == min(values) or (mean >= 10_000 and not digits):
-        return Cell(f"{mean:,.{digits}f}", mean)
-    return Cell(summarise(values, percent=False, digits=digits), mean)
+    text = f"{mean:,.{digits}f}"
+    if max(values) == min(values):
+        return Cell(text, mean)
+    return Cell(f"{text} ± {stdev(values):,.{digits}f}", mean)
 
 
 def _score_by_time(standing: Standing) -> list[Block]:

@@ -88,6 +88,12 @@ class Standing:
         return method_differences(self.comparison)
 
     @property
+    def where(self) -> str:
+        """What was measured on, in words."""
+        part = self.comparison.measured_on
+        return f"all {self.comparison.unit}" if part == "all" else f"the {part} part"
+
+    @property
     def reference(self) -> str:
         """The method that the others are compared with."""
         return self.comparison.reference
