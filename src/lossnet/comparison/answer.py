@@ -39,6 +39,8 @@ def is_real(found: Difference) -> str:
     between = (
         f"{100 * found.level:.0f} % interval {interval(found)} points, corrected p {_p(found.p)}"
     )
+    if found.real and found.over == "examples":
+        return f"It holds for other examples ({between}), but with other seeds it may not."
     if found.real:
         return f"The difference is real: it should hold for other {found.over} ({between})."
     return f"It may be chance: other {found.over} could reverse it ({between})."
@@ -93,7 +95,8 @@ def _cost(standing: Standing, name: str) -> list[str]:
     own, base = (standing.average(n, lambda run: run.seconds) for n in (name, other))
     if not own or not base:
         return []
-    text = f"Training {name} takes {format_duration(own)} a run, {_times(own, base)} {other}"
+    took = f"{own:.1f} seconds" if own < 10 else format_duration(own)
+    text = f"Training {name} takes {took} a run, {_times(own, base)} {other}"
     rates = [standing.average(n, lambda run: run.predictions_per_second) for n in (name, other)]
     if not rates[0] or not rates[1]:
         return [f"{text}."]
@@ -111,7 +114,7 @@ def _warnings(standing: Standing) -> list[str]:
     """What limits the answer."""
     comparison, texts = standing.comparison, []
     if len(comparison.seeds) == 1:
-        texts.append("There is one run of each: with other seeds the order may be another.")
+        texts.append("There is one run of each.")
     missing = len(comparison.failures), len(comparison.left_out)
     words = [f"{counted(missing[0], 'run')} failed", f"{counted(missing[1], 'run')} did not fit"]
     said = [text for text, number in zip(words, missing, strict=True) if number]

@@ -58,10 +58,8 @@ def differences(standing: Standing) -> list[Block]:
     found = forest(standing.differences, standing, comparison.main)
     others = [forest(method_differences(comparison, metric), standing, metric) for metric in own]
     known = [one for one in others if one is not None]
-    blocks: list[Block] = [
-        *([found] if found else []),
-        *([Folded("Other metrics", known)] if known else []),
-    ]
+    blocks: list[Block] = [] if found is None else [found]
+    blocks += [Folded("Other metrics", known)] if known else []
     return [*blocks, Text(_explained(standing))] if blocks else []
 
 
@@ -146,7 +144,8 @@ def cost(standing: Standing) -> list[Block]:
     if not rows:
         return []
     threads = counted(standing.comparison.threads, "thread")
-    caption = f"Mean ± deviation over seeds; a run has {threads}."
+    over = "Mean ± deviation over seeds; a" if len(standing.comparison.seeds) > 1 else "A"
+    caption = f"{over} run has {threads}."
     return [Table(["method", *COSTS], rows, caption), *_score_by_time(standing)]
 
 
