@@ -114,7 +114,7 @@ def of_labels(
             details, value = _label_details(truth, names, errors, draw)
             runs.append(a_run(method, seed, details, value, energy=energy))
     if baseline:
-        details, value = _label_details(truth, names, 0.18, draw)
+        details, value = _label_details(truth, names, 0.25, draw)
         runs.append(a_run(baseline, 0, replace(details, reliability=None), value, outside=True))
     texts = [[EVIL if evil else "a text of some words"] for _ in range(rows)]
     titles = [f"row {k}" for k in range(rows)]
