@@ -248,7 +248,7 @@ def _gathered(plan: Plan, found: Found, checksum: str) -> tuple[Comparison, dict
         task=task.name,
         unit=task.unit,
         sizes={name: len(data) for name, data in parts.items()},
-        about=plan.about,
+        about=". ".join([plan.about, *(f"A file is marked {mark!r}" for mark in parts.marks)]),
         notes=plan.notes,
         measured_on=part,
         metrics=columns,
