@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -19,7 +19,7 @@ from lossnet.comparison.jobs import Job, Place
 from lossnet.comparison.measuring import Stored, stored
 from lossnet.comparison.progress import TotalProgress
 from lossnet.comparison.report import write_reports
-from lossnet.comparison.result import Comparison, Missing
+from lossnet.comparison.result import Comparison, MeasuredRun, Missing
 from lossnet.comparison.storage import write_comparison
 from lossnet.comparison.workers import Doing, Ended, InProcess, Pool
 from lossnet.errors import DataError, SettingError
@@ -27,6 +27,7 @@ from lossnet.files import check_form, read_json, remove_leftovers, write_json
 from lossnet.recipes import METHODS
 from lossnet.reports.environment import environment
 from lossnet.reports.tables import NATS
+from lossnet.tasks.details import Examples
 from lossnet.tasks.model_folder import locked
 from lossnet.tasks.parts import Parts
 from lossnet.tasks.task import Task
@@ -260,7 +261,7 @@ def _gathered(plan: Plan, found: Found, checksum: str) -> tuple[Comparison, dict
         runs=runs,
         failures=found.failures,
         left_out=found.left_out,
-        examples=task.examples(getattr(parts, part)),
+        examples=_examples(task.examples(getattr(parts, part)), runs),
         command=plan.command,
         checksum=checksum,
         budget=plan.budget,
@@ -268,3 +269,10 @@ def _gathered(plan: Plan, found: Found, checksum: str) -> tuple[Comparison, dict
         **known,
     )
     return comparison, {k: one.file for k, one in enumerate(found.done.values())}
+
+
+def _examples(found: Examples | None, runs: Sequence[MeasuredRun]) -> Examples | None:
+    """The examples; masks know their classes by number, and models by name."""
+    if found is None or found.kind != "mask" or not runs:
+        return found
+    return replace(found, names=list(runs[0].details.groups))
