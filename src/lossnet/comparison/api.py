@@ -143,8 +143,6 @@ def _models(task: Task, methods: Any, parameters: dict[str, Any]) -> dict[str, A
             found[str(name)] = task.estimator(str(name), **parameters)
     else:
         found = {str(name): model for name, model in methods.items()}
-        if parameters:
-            raise SettingError("parameters are for methods that are named; set them on the models")
     if not found:
         raise SettingError("methods must name at least one method, got none")
     for name, model in found.items():
@@ -152,6 +150,8 @@ def _models(task: Task, methods: Any, parameters: dict[str, Any]) -> dict[str, A
             kind = task.estimator.__name__
             raise SettingError(f"methods[{name!r}] must be a {kind}, got {model!r}")
         model._check_settings()
+    if parameters and isinstance(methods, Mapping):
+        raise SettingError("parameters are for methods that are named; set them on the models")
     return found
 
 

@@ -16,8 +16,10 @@ from sklearn.base import clone
 from lossnet.cli.folder import writable
 from lossnet.cli.measure import checksum_of, measured_on
 from lossnet.comparison.jobs import Job, Place
-from lossnet.comparison.measuring import Stored, metrics_shown, stored
+from lossnet.comparison.measuring import Stored, examples_shown, metrics_shown, stored
+from lossnet.comparison.page import REPORT, write_page
 from lossnet.comparison.progress import TotalProgress
+from lossnet.comparison.rendering import MissingTemplatesError
 from lossnet.comparison.report import write_reports
 from lossnet.comparison.result import Comparison, Missing
 from lossnet.comparison.storage import write_comparison
@@ -96,7 +98,7 @@ class Found:
 
 
 def compare_models(plan: Plan, out: str | Path) -> Comparison:
-    """Do what the folder's store lacks and write ``results.json``, ``.csv`` and ``report.md``."""
+    """Do what the folder's store lacks; write ``results.json``, ``.csv`` and the reports."""
     if plan.parts.validation is None and plan.parts.test is None:
         raise DataError(f"{plan.parts.name} has no validation and no test part to compare on")
     with writable(out) as folder, locked(folder):
@@ -109,7 +111,17 @@ def compare_models(plan: Plan, out: str | Path) -> Comparison:
         comparison, files = _gathered(plan, found, checksum)
         write_comparison(comparison, folder, files)
         write_reports(comparison, folder)
+        _write_page(comparison, folder)
     return comparison
+
+
+def _write_page(comparison: Comparison, folder: Path) -> None:
+    """Write ``report.html``; without what it needs the other files are all there is."""
+    try:
+        write_page(comparison, folder)
+    except MissingTemplatesError as error:
+        (folder / REPORT).unlink(missing_ok=True)  # of fewer runs
+        warnings.warn(f"{REPORT} was not written: {error}", UserWarning, stacklevel=3)
 
 
 def _claim(folder: Path, plan: Plan, checksum: str) -> None:
@@ -243,7 +255,7 @@ def _gathered(plan: Plan, found: Found, checksum: str) -> tuple[Comparison, dict
         task=task.name,
         unit=task.unit,
         sizes={name: len(data) for name, data in parts.items()},
-        about=plan.about,
+        about=". ".join([plan.about, *(f"A file is marked {mark!r}" for mark in parts.marks)]),
         notes=plan.notes,
         measured_on=part,
         metrics=columns,
@@ -255,7 +267,7 @@ def _gathered(plan: Plan, found: Found, checksum: str) -> tuple[Comparison, dict
         runs=runs,
         failures=found.failures,
         left_out=found.left_out,
-        examples=task.examples(getattr(parts, part)),
+        examples=examples_shown(task, getattr(parts, part), runs),
         command=plan.command,
         checksum=checksum,
         budget=plan.budget,

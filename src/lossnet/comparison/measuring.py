@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from lossnet.comparison.storage import read_run, write_run
 from lossnet.errors import DataError, LossnetError
 from lossnet.reports import Run, get, record
 from lossnet.reports.tables import NATS
+from lossnet.tasks.details import Examples
 from lossnet.tasks.parts import Parts
 from lossnet.tasks.storage import nets_in_use
 from lossnet.tasks.structure import gain_or_none
@@ -181,6 +182,14 @@ def metrics_shown(
     shown += [NATS] if any(NATS in run.metrics for run in runs) else []
     main = task.judged_by(parts, metric)
     return shown if main in shown else [main, *shown], main
+
+
+def examples_shown(task: Task, data: Any, runs: Sequence[MeasuredRun]) -> Examples | None:
+    """The measured examples; masks know their classes by number, and models by name."""
+    found = task.examples(data)
+    if found is None or found.kind != "mask" or not runs:
+        return found
+    return replace(found, names=list(runs[0].details.groups))
 
 
 def _nats(model: Any, data: Any) -> dict[str, float]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lossnet.checks import describe
-from lossnet.comparison.measuring import measure_model, metrics_shown
+from lossnet.comparison.measuring import examples_shown, measure_model, metrics_shown
 from lossnet.comparison.page import comparison_page
 from lossnet.comparison.rendering import write_html
 from lossnet.comparison.result import Comparison
@@ -65,7 +65,7 @@ def write_model_page(
         runs=runs,
         failures=[],
         left_out=[],
-        examples=task.examples(data),
+        examples=examples_shown(task, data, runs),
         command=command,
         checksum=data.checksum(),
         budget=None,

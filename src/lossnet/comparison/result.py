@@ -122,7 +122,8 @@ class Comparison:
         measured_on: the part that is measured on, ``"test"`` or ``"validation"``.
         metrics: names of the metrics to show, in order; a name that ends in ``@0.5`` is in
             ``metrics_at_half``, and where some run has it ``"nats a row"`` is the last.
-        main: the metric that methods are judged by; every run has ``details.scores`` of it.
+        main: the metric that methods are judged by; every run has ``details.scores`` of it, but
+            for a task of another package that scores no examples.
         methods: the compared methods, in order.
         baselines: the outside baselines, in order.
         reference: the method that differences are taken to.

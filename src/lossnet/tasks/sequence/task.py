@@ -214,8 +214,10 @@ class SequenceTask(Task):
         return ["accuracy", *spans, "seconds"]
 
     def judged_by(self, parts: Parts[Any], metric: Any) -> str:
-        """F1 of spans, brackets or roles where there are any, else accuracy."""
+        """The metric named, else F1 of spans, brackets or roles where there are any."""
         compared = self.compared(parts)
+        if metric in compared:
+            return str(metric)
         return next((name for name in compared if name.endswith("-f1")), compared[0])
 
     def examples(self, data: Any) -> Examples:
