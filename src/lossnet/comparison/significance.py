@@ -204,19 +204,20 @@ def _spread(d: np.ndarray) -> _Spread:
 
 def _p(spread: _Spread, mean: float) -> float:
     """The largest of the p-values; NaN where nothing varies that could be judged by."""
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     errors = [(error, freedom) for error, freedom in spread if error > 0]
     if not errors:
         return 1.0 if spread and mean == 0 else math.nan
-    return max(float(2 * t.sf(abs(mean) / error, freedom)) for error, freedom in errors)
+    return max(float(2 * stdtr(freedom, -abs(mean) / error)) for error, freedom in errors)
 
 
 def _half_width(spread: _Spread, alpha: float) -> float:
     """Half the width of the widest interval."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    widths = [float(t.isf(alpha / 2, freedom)) * error for error, freedom in spread if error > 0]
+    errors = [(error, freedom) for error, freedom in spread if error > 0]
+    widths = [-float(stdtrit(freedom, alpha / 2)) * error for error, freedom in errors]
     return max(widths, default=0.0)
 
 
