@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lossnet.cli.measure import measured_on, seconds
+from lossnet.cli.measure import measured_on
 from lossnet.comparison.energy_figures import energy_figures
 from lossnet.comparison.jobs import Job, Place
 from lossnet.comparison.result import MeasuredRun
@@ -19,7 +19,7 @@ from lossnet.reports.tables import NATS
 from lossnet.tasks.storage import nets_in_use
 from lossnet.tasks.structure import gain_or_none
 from lossnet.tasks.task import Task
-from lossnet.training import TimeLimit
+from lossnet.training import Stopwatch, TimeLimit
 
 #: What a run holds of a :class:`~lossnet.structure.StructureGain` besides its nats.
 NATS_PARTS = ("low", "high", "dependence")
@@ -73,13 +73,14 @@ def do_run(
     known = place.identity(job, seconds=seconds)
     checkpoint = place.file(known, _CHECKPOINT)
     try:
-        model, cut = _fit(task, job, place, checkpoint, limit, seconds)
+        model, took, cut = _fit(task, job, place, checkpoint, limit, seconds)
     except Exception:
         checkpoint.unlink(missing_ok=True)  # it would fail again
         raise
     if cut:
         known = place.identity(job, cut=True)
-    found = _measure(task, job, model, place, known["configuration"], cut=cut)
+    found = _measure(task, job, model, place)
+    found = replace(found, seconds=took, cut=cut, configuration=known["configuration"])
     # The store's file comes last: with it the run is finished.
     write_run(place.file(known, ".npz"), found)
     at_half = {f"{name}{AT_HALF}": value for name, value in found.metrics_at_half.items()}
@@ -91,18 +92,19 @@ def do_run(
 
 def _fit(
     task: Task, job: Job, place: Place, checkpoint: Path, limit: float | None, seconds: float
-) -> tuple[Any, bool]:
-    """The fitted model, and whether the time limit ended its training."""
+) -> tuple[Any, float, bool]:
+    """The fitted model, how long that took, and whether the time limit ended its training."""
     from sklearn.base import clone
 
     parts, model = place.parts, clone(job.model)  # a fitted one would stay in memory
     if job.fitted_by_task:
         allowed = seconds if limit is None else min(seconds, limit)
         how: dict[str, Any] = {"seed": job.seed, "seconds": allowed, "template": model}
-        return task.fit_baseline(job.method, parts, **how), False
+        fitted = task.fit_baseline(job.method, parts, **how)
+        return fitted, fitted.seconds_, False
     task.check_parts(model, parts)
-    timer = None if limit is None else TimeLimit(limit)
-    model._callbacks = () if timer is None else (timer,)
+    timer = Stopwatch() if limit is None else TimeLimit(limit)
+    model._callbacks = (timer,)
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
     given = {"validation_data": parts.validation, "checkpoint": checkpoint}
     if checkpoint.exists():
@@ -110,20 +112,18 @@ def _fit(
             model.fit(parts.train, **given, resume_from_checkpoint=True)
         except LossnetError:
             checkpoint.unlink()  # damaged: from the start, then
-        else:
-            return model, timer is not None and timer.cut
-    model.fit(parts.train, **given)
-    return model, timer is not None and timer.cut
+    if not hasattr(model, "nets_"):
+        model.fit(parts.train, **given)
+    return model, timer.total, isinstance(timer, TimeLimit) and timer.cut
 
 
-def _measure(
-    task: Task, job: Job, model: Any, place: Place, configuration: Mapping[str, Any], *, cut: bool
-) -> MeasuredRun:
-    """All that a comparison keeps of a fitted model."""
+def _measure(task: Task, job: Job, model: Any, place: Place) -> MeasuredRun:
+    """What a comparison keeps of a fitted model, but for its training's time and settings."""
     parts = place.parts
     data = getattr(parts, measured_on(parts))
     measured = task.measure(model, data)
     flat = task.flat(measured) | _nats(model, data)
+    halves = {name: value for name, value in flat.items() if name.endswith(AT_HALF)}
     nets: Mapping[str, Any] = getattr(model, "nets_", {})
     history = getattr(model, "history_", [])
     began = time.perf_counter()
@@ -134,23 +134,19 @@ def _measure(
         method=job.method,
         seed=job.seed,
         outside=job.outside,
-        metrics={name: value for name, value in flat.items() if not name.endswith(AT_HALF)},
-        metrics_at_half={
-            name.removesuffix(AT_HALF): value
-            for name, value in flat.items()
-            if name.endswith(AT_HALF)
-        },
+        metrics={name: value for name, value in flat.items() if name not in halves},
+        metrics_at_half={name.removesuffix(AT_HALF): v for name, v in halves.items()},
         details=task.details(model, data, measured),
-        seconds=model.seconds_ if fitted else seconds(model),
+        seconds=0.0,
         epochs=len(history) or None,
         parameters=model.parameters_ if fitted else _count(nets.values()),
         parameters_in_use=model.parameters_ if fitted else _count(_used(model)),
         predictions_per_second=len(data) / max(took, 1e-9),
         history=list(history),
         history_metric="" if fitted else model._metric_name(),
-        cut=cut,
+        cut=False,
         energy=None if fitted else energy_figures(model, parts, data),
-        configuration=configuration,
+        configuration={},
     )
 
 
