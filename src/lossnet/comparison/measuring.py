@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lossnet.cli.measure import measured_on, seconds
+from lossnet.cli.measure import measured_on
 from lossnet.comparison.energy_figures import energy_figures
 from lossnet.comparison.jobs import Job, Place
 from lossnet.comparison.result import MeasuredRun
@@ -21,7 +21,7 @@ from lossnet.tasks.parts import Parts
 from lossnet.tasks.storage import nets_in_use
 from lossnet.tasks.structure import gain_or_none
 from lossnet.tasks.task import Task
-from lossnet.training import TimeLimit
+from lossnet.training import Stopwatch, TimeLimit
 
 #: What a run holds of a :class:`~lossnet.structure.StructureGain` besides its nats.
 NATS_PARTS = ("low", "high", "dependence")
@@ -75,14 +75,23 @@ def do_run(
     known = place.identity(job, seconds=seconds)
     checkpoint = place.file(known, _CHECKPOINT)
     try:
-        model, cut = _fit(task, job, place, checkpoint, limit, seconds)
+        model, took, cut = _fit(task, job, place, checkpoint, limit, seconds)
     except Exception:
         checkpoint.unlink(missing_ok=True)  # it would fail again
         raise
     if cut:
         known = place.identity(job, cut=True)
-    about = {"method": job.method, "seed": job.seed, "configuration": known["configuration"]}
-    found = measure_model(task, model, place.parts, **about, outside=job.outside, cut=cut)
+    found = measure_model(
+        task,
+        model,
+        place.parts,
+        method=job.method,
+        seed=job.seed,
+        seconds=took,
+        configuration=known["configuration"],
+        outside=job.outside,
+        cut=cut,
+    )
     # The store's file comes last: with it the run is finished.
     write_run(place.file(known, ".npz"), found)
     at_half = {f"{name}{AT_HALF}": value for name, value in found.metrics_at_half.items()}
@@ -94,18 +103,19 @@ def do_run(
 
 def _fit(
     task: Task, job: Job, place: Place, checkpoint: Path, limit: float | None, seconds: float
-) -> tuple[Any, bool]:
-    """The fitted model, and whether the time limit ended its training."""
+) -> tuple[Any, float, bool]:
+    """The fitted model, how long that took, and whether the time limit ended its training."""
     from sklearn.base import clone
 
     parts, model = place.parts, clone(job.model)  # a fitted one would stay in memory
     if job.fitted_by_task:
         allowed = seconds if limit is None else min(seconds, limit)
         how: dict[str, Any] = {"seed": job.seed, "seconds": allowed, "template": model}
-        return task.fit_baseline(job.method, parts, **how), False
+        fitted = task.fit_baseline(job.method, parts, **how)
+        return fitted, fitted.seconds_, False
     task.check_parts(model, parts)
-    timer = None if limit is None else TimeLimit(limit)
-    model._callbacks = () if timer is None else (timer,)
+    timer = Stopwatch() if limit is None else TimeLimit(limit)
+    model._callbacks = (timer,)
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
     given = {"validation_data": parts.validation, "checkpoint": checkpoint}
     if checkpoint.exists():
@@ -113,10 +123,9 @@ def _fit(
             model.fit(parts.train, **given, resume_from_checkpoint=True)
         except LossnetError:
             checkpoint.unlink()  # damaged: from the start, then
-        else:
-            return model, timer is not None and timer.cut
-    model.fit(parts.train, **given)
-    return model, timer is not None and timer.cut
+    if not hasattr(model, "nets_"):
+        model.fit(parts.train, **given)
+    return model, timer.total, isinstance(timer, TimeLimit) and timer.cut
 
 
 def measure_model(
@@ -126,6 +135,7 @@ def measure_model(
     *,
     method: str,
     seed: int,
+    seconds: float,
     configuration: Mapping[str, Any],
     outside: bool = False,
     cut: bool = False,
@@ -137,6 +147,7 @@ def measure_model(
     data = getattr(parts, measured_on(parts))
     measured = task.measure(model, data)
     flat = task.flat(measured) | _nats(model, data)
+    halves = {name: value for name, value in flat.items() if name.endswith(AT_HALF)}
     nets: Mapping[str, Any] = getattr(model, "nets_", {})
     history = getattr(model, "history_", [])
     began = time.perf_counter()
@@ -147,14 +158,10 @@ def measure_model(
         method=method,
         seed=seed,
         outside=outside,
-        metrics={name: value for name, value in flat.items() if not name.endswith(AT_HALF)},
-        metrics_at_half={
-            name.removesuffix(AT_HALF): value
-            for name, value in flat.items()
-            if name.endswith(AT_HALF)
-        },
+        metrics={name: value for name, value in flat.items() if name not in halves},
+        metrics_at_half={name.removesuffix(AT_HALF): v for name, v in halves.items()},
         details=task.details(model, data, measured),
-        seconds=model.seconds_ if fitted else seconds(model),
+        seconds=seconds,
         epochs=len(history) or None,
         parameters=model.parameters_ if fitted else _count(nets.values()),
         parameters_in_use=model.parameters_ if fitted else _count(_used(model)),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lossnet.checks import describe
+from lossnet.cli.measure import seconds
 from lossnet.comparison.measuring import examples_shown, measure_model, metrics_shown
 from lossnet.comparison.page import comparison_page
 from lossnet.comparison.rendering import write_html
@@ -43,6 +44,7 @@ def write_model_page(
     for name, (model, data) in judged.items():
         settings = {key: describe(value) for key, value in model.resolved_params().items()}
         about: dict[str, Any] = {"method": name, "seed": SEED, "configuration": settings}
+        about["seconds"] = seconds(model)
         runs.append(measure_model(task, model, Parts(data, None, data), **about))
     first = next(iter(judged))
     model, data = judged[first]

@@ -61,7 +61,7 @@ class MeasuredRun:
             tasks without thresholds.
         details: scores by example, predictions, groups and calibration: see
             :class:`~lossnet.tasks.details.Details`.
-        seconds: wall-clock time of training.
+        seconds: wall-clock time of ``fit``, with validation and the choice of thresholds.
         epochs: number of epochs, over all phases; None for a baseline that has none.
         parameters: trainable numbers in all nets; None where they are not counted.
         parameters_in_use: the same of what predicts.
