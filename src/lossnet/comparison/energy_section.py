@@ -15,7 +15,7 @@ from lossnet.reports.tables import summarise
 #: Styles of the lines of a descent by the beginning of their names.
 LINES = {"task-net + GBI": "c0", "task-net": "guide", "random + GBI": "c1"}
 #: The most points of a chart of energy against cost, and the most labels of a heat map.
-POINTS, LABELS = 300, 60
+POINTS, LABELS = 300, 30
 
 
 def energies(standing: Standing) -> list[Block]:
