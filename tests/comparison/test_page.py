@@ -210,6 +210,29 @@ def test_many_labels_are_cut_to_the_most_frequent() -> None:
     assert "the 100 most frequent of 140" in table.caption
 
 
+def test_of_many_methods_the_best_and_the_reference_are_shown() -> None:
+    comparison = of_labels([f"method {k}" for k in range(5)] * 2, seeds=1, baseline=None)
+    names = [f"m{k}" for k in range(10)]
+    runs = [replace(run, method=name) for run, name in zip(comparison.runs, names, strict=True)]
+    comparison = a_comparison(runs, comparison.examples, reference="m0")
+    section = next(s for s in comparison_page(comparison).sections if s.key == "examples")
+    shown = {
+        name
+        for example in section.blocks[0].examples
+        for o in example.outputs
+        for name in o.name.split(", ")
+    }
+    assert len(shown - {"truth"}) == 6
+    assert "m0" in shown
+
+
+def test_equal_methods_are_named_together() -> None:
+    one = of_labels(seeds=2, baseline=None)
+    same = [replace(run, method="twin") for run in one.of("dvn")]
+    text = said(replace(one, runs=[*one.runs, *same], methods=[*one.methods, "twin"]))
+    assert "the same as twin, " in text
+
+
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingTemplatesError, match=r"jinja2 and pillow.*lossnet\[report\]"):

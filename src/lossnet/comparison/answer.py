@@ -22,6 +22,9 @@ def answer(standing: Standing) -> list[str]:
         return [f"{best} has {main} {standing.text(best, main)} % {part}."]
     verdict = f"{best} is best {part}: {main} {standing.text(best, main)} %"
     verdict += f" over {count}" if len(comparison.of(best)) > 1 else ""
+    highest = standing.mean(best, main)
+    equal = [name for name in standing.ranked[1:] if standing.mean(name, main) == highest]
+    verdict += f", the same as {_listed(equal)}" if equal and highest is not None else ""
     if comparison.reference not in standing.names:
         return [f"{verdict}. {comparison.reference}, the reference, has no finished run."]
     if best == comparison.reference:

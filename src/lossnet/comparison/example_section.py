@@ -14,8 +14,8 @@ from lossnet.comparison.result import MeasuredRun
 from lossnet.comparison.standing import Standing
 from lossnet.tasks import details
 
-#: The most examples, the most methods next to a picture, and the longest text of an example.
-SHOWN, PICTURES, LONGEST = 8, 6, 600
+#: The most examples, methods and labels of an output that are shown, and the longest text.
+SHOWN, METHODS, LABELS, LONGEST = 8, 6, 40, 600
 #: The longest side of a picture, and its colours; a class' colours on it.
 SIDE, TONES = 160, 64
 CLASSES = np.array(
@@ -28,8 +28,11 @@ UNKNOWN = 255
 def examples(standing: Standing) -> list[Block]:
     """The examples, those that methods differ most on first; of one model those it does worst."""
     shown = standing.comparison.examples
-    runs = {n: standing.comparison.of(n)[0] for n in standing.ranked}
-    runs = {n: run for n, run in runs.items() if run.details.predictions is not None}
+    every = {n: standing.comparison.of(n)[0] for n in standing.ranked}
+    known = [n for n, run in every.items() if run.details.predictions is not None]
+    # The best, and the reference.
+    best = [*known[: METHODS - 1], *(n for n in known[METHODS - 1 :] if n == standing.reference)]
+    runs = {n: every[n] for n in (best if len(best) == METHODS else known[:METHODS])}
     if shown is None or shown.kind == "other" or not runs:
         return []
     scores = {name: _scores(standing, name, len(shown.titles)) for name in runs}
@@ -39,11 +42,13 @@ def examples(standing: Standing) -> list[Block]:
     make = {"labels": _labels, "tags": _tags, "mask": _masks}[shown.kind]
     found = [make(_Case(shown, runs, scores, int(k))) for k in chosen]
     what = "The examples that the methods differ most on" if len(runs) > 1 else "The worst examples"
-    how = (
-        f"{what}, by {standing.comparison.main} (mean over seeds, in parentheses); outputs of the "
-    )
+    if len(runs) < len(known):
+        what = (
+            f"The examples that {len(runs)} of the methods, the best and the reference, differ on"
+        )
+    by = f"by {standing.comparison.main} (mean over seeds, in parentheses)"
     marks = "" if shown.kind == "mask" else " Green is right, red is wrong, dashed is missed."
-    return [Examples(found, f"{how}first seed.{marks}")]
+    return [Examples(found, f"{what}, {by}; outputs of the first seed.{marks}")]
 
 
 def _scores(standing: Standing, name: str, count: int) -> np.ndarray:
@@ -116,7 +121,7 @@ class _Case:
         return self.cut(self.shown.truth)
 
     def alike(self) -> Iterator[tuple[list[str], np.ndarray]]:
-        """Different outputs, and the methods that agree on each."""
+        """Different outputs, the best methods' first, and the methods that agree on each."""
         groups: dict[bytes, tuple[list[str], np.ndarray]] = {}
         for name, run in self.runs.items():
             own = self.cut(run.details.predictions)
@@ -130,15 +135,21 @@ class _Case:
 def _labels(case: _Case) -> Example:
     truth, names = case.truth, case.shown.names
     true = [Mark(names[label], style="true") for label in np.flatnonzero(truth == 1)]
-    outputs = [Output("truth", true)]
+    outputs = [Output("truth", _cut(true))]
     for agreed, own in case.alike():
         marks = []
         for label in np.flatnonzero((own == 1) | (truth == 1)):
             known = "right" if truth[label] == 1 else "wrong"
             style = "" if truth[label] == UNKNOWN else known
             marks.append(Mark(names[label], style=style if own[label] == 1 else "missed"))
-        outputs.append(case.output(agreed, marks))
+        outputs.append(case.output(agreed, _cut(marks)))
     return Example(case.title, shortened(case.text, LONGEST), case.picture, outputs)
+
+
+def _cut(marks: list[Mark]) -> list[Mark]:
+    """The first labels, and how many more there are."""
+    left = len(marks) - LABELS
+    return [*marks[:LABELS], Mark(f"and {left} more")] if left > 0 else marks
 
 
 # Tags -----------------------------------------------------------------------------------------
@@ -214,7 +225,7 @@ def _marked(words: Sequence[str], styles: dict[_Span, str]) -> list[Mark]:
 def _masks(case: _Case) -> Example:
     image = None if case.shown.images is None else case.shown.images[case.k]
     outputs = [Output("truth", picture=_overlay(image, case.truth))]
-    for name, run in list(case.runs.items())[:PICTURES]:
+    for name, run in case.runs.items():
         mask = case.cut(run.details.predictions)
         outputs.append(Output(name, picture=_overlay(image, mask), score=case.score([name])))
     return Example(case.title, "", case.picture, outputs)

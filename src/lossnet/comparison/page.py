@@ -42,7 +42,7 @@ def comparison_page(comparison: Comparison, *, title: str | None = None) -> Page
     what = counted(count, "method") + f", {counted(len(comparison.seeds), 'seed')}"
     sections = sections_of(
         ("results", "Results", results(standing)),
-        ("differences", f"Differences to {comparison.reference}", differences(standing)),
+        ("differences", "Differences", differences(standing)),
         ("cost", "Cost", cost(standing)),
         ("curves", "Validation curves", curves(standing)),
         ("calibration", "Calibration", calibration(standing)),

@@ -26,8 +26,9 @@ _MOST = 200
 
 
 def colour(index: int) -> str:
-    """The class of a series of that number."""
-    return f"c{index % COLOURS}"
+    """The class of a series of that number: the colours in turn, then the same hollow."""
+    turn, place = divmod(index, COLOURS)
+    return f"c{place} hollow" if turn % 2 else f"c{place}"
 
 
 @dataclass(frozen=True)
