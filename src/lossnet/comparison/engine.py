@@ -243,7 +243,7 @@ def _gathered(plan: Plan, found: Found, checksum: str) -> tuple[Comparison, dict
     main = task.judged_by(parts, plan.template.metric)
     if main not in columns:
         columns.insert(0, main)
-    known = environment()
+    known = environment() | ({"threads": 1} if plan.jobs > 1 else {})
     comparison = Comparison(
         data=parts.name,
         task=task.name,
