@@ -71,5 +71,5 @@ def test_killed_ten_times(tmp_path: Path) -> None:
     assert ended == [*[-signal.SIGKILL] * len(KILLS), 0], done.stderr
     assert_same(load_comparison(tmp_path / "killed"), whole)
     files = [path.suffix for path in (tmp_path / "killed").rglob("*") if path.is_file()]
-    assert sorted({*files}) == [".csv", ".json", ".md", ".npz"]
+    assert sorted({*files}) == [".csv", ".html", ".json", ".md", ".npz"]
     assert len(files) == len([p for p in (tmp_path / "whole").rglob("*") if p.is_file()])

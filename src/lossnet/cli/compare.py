@@ -9,6 +9,7 @@ listed, and the exit code is 1.
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lossnet.cli.parser import add_data, add_settings, add_task_options, task_of_data
@@ -50,9 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train what the store lacks, print the table and write the report."""
+    from lossnet.comparison import page, report
     from lossnet.comparison.api import default_folder
     from lossnet.comparison.engine import compare_models
-    from lossnet.comparison.report import REPORT, summary
 
     plan = _plan(args)
     out = args.out or default_folder(plan.parts.name)
@@ -61,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
         for text in plan.notes:
             note(text)
     comparison = compare_models(plan, out)
-    print(f"\n{summary(comparison)}\nreport: {out}/{REPORT}; runs: {out}/results")
+    name = page.REPORT if Path(out, page.REPORT).exists() else report.REPORT
+    print(f"\n{report.summary(comparison)}\nreport: {out}/{name}; runs: {out}/results")
     return 1 if comparison.failures else 0
 
 

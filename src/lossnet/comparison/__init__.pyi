@@ -1,3 +1,6 @@
+from lossnet.comparison.page import (
+    write_page as write_page,
+)
 from lossnet.comparison.result import (
     Comparison as Comparison,
 )
@@ -9,6 +12,18 @@ from lossnet.comparison.result import (
 )
 from lossnet.comparison.result import (
     Missing as Missing,
+)
+from lossnet.comparison.significance import (
+    Difference as Difference,
+)
+from lossnet.comparison.significance import (
+    differences as differences,
+)
+from lossnet.comparison.significance import (
+    ratio_scores as ratio_scores,
+)
+from lossnet.comparison.standing import (
+    method_differences as method_differences,
 )
 from lossnet.comparison.storage import (
     load_comparison as load_comparison,

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -16,18 +16,18 @@ from sklearn.base import clone
 from lossnet.cli.folder import writable
 from lossnet.cli.measure import checksum_of, measured_on
 from lossnet.comparison.jobs import Job, Place
-from lossnet.comparison.measuring import Stored, stored
+from lossnet.comparison.measuring import Stored, examples_shown, metrics_shown, stored
+from lossnet.comparison.page import REPORT, write_page
 from lossnet.comparison.progress import TotalProgress
+from lossnet.comparison.rendering import MissingTemplatesError
 from lossnet.comparison.report import write_reports
-from lossnet.comparison.result import Comparison, MeasuredRun, Missing
+from lossnet.comparison.result import Comparison, Missing
 from lossnet.comparison.storage import write_comparison
 from lossnet.comparison.workers import Doing, Ended, InProcess, Pool
 from lossnet.errors import DataError, SettingError
 from lossnet.files import check_form, read_json, remove_leftovers, write_json
 from lossnet.recipes import METHODS
 from lossnet.reports.environment import environment
-from lossnet.reports.tables import NATS
-from lossnet.tasks.details import Examples
 from lossnet.tasks.model_folder import locked
 from lossnet.tasks.parts import Parts
 from lossnet.tasks.task import Task
@@ -98,7 +98,7 @@ class Found:
 
 
 def compare_models(plan: Plan, out: str | Path) -> Comparison:
-    """Do what the folder's store lacks and write ``results.json``, ``.csv`` and ``report.md``."""
+    """Do what the folder's store lacks; write ``results.json``, ``.csv`` and the reports."""
     if plan.parts.validation is None and plan.parts.test is None:
         raise DataError(f"{plan.parts.name} has no validation and no test part to compare on")
     with writable(out) as folder, locked(folder):
@@ -111,7 +111,17 @@ def compare_models(plan: Plan, out: str | Path) -> Comparison:
         comparison, files = _gathered(plan, found, checksum)
         write_comparison(comparison, folder, files)
         write_reports(comparison, folder)
+        _write_page(comparison, folder)
     return comparison
+
+
+def _write_page(comparison: Comparison, folder: Path) -> None:
+    """Write ``report.html``; without what it needs the other files are all there is."""
+    try:
+        write_page(comparison, folder)
+    except MissingTemplatesError as error:
+        (folder / REPORT).unlink(missing_ok=True)  # of fewer runs
+        warnings.warn(f"{REPORT} was not written: {error}", UserWarning, stacklevel=3)
 
 
 def _claim(folder: Path, plan: Plan, checksum: str) -> None:
@@ -238,11 +248,7 @@ def _gathered(plan: Plan, found: Found, checksum: str) -> tuple[Comparison, dict
     task, parts = plan.task, plan.parts
     runs = [one.measured for one in found.done.values()]
     part = measured_on(parts)
-    columns = [name for name in task.compared(parts) if name != "seconds"]
-    columns += [NATS] if any(NATS in run.metrics for run in runs) else []
-    main = task.judged_by(parts, plan.template.metric)
-    if main not in columns:
-        columns.insert(0, main)
+    columns, main = metrics_shown(task, parts, runs, plan.template.metric)
     known = environment() | ({"threads": 1} if plan.jobs > 1 else {})
     comparison = Comparison(
         data=parts.name,
@@ -261,7 +267,7 @@ def _gathered(plan: Plan, found: Found, checksum: str) -> tuple[Comparison, dict
         runs=runs,
         failures=found.failures,
         left_out=found.left_out,
-        examples=_examples(task.examples(getattr(parts, part)), runs),
+        examples=examples_shown(task, getattr(parts, part), runs),
         command=plan.command,
         checksum=checksum,
         budget=plan.budget,
@@ -269,10 +275,3 @@ def _gathered(plan: Plan, found: Found, checksum: str) -> tuple[Comparison, dict
         **known,
     )
     return comparison, {k: one.file for k, one in enumerate(found.done.values())}
-
-
-def _examples(found: Examples | None, runs: Sequence[MeasuredRun]) -> Examples | None:
-    """The examples; masks know their classes by number, and models by name."""
-    if found is None or found.kind != "mask" or not runs:
-        return found
-    return replace(found, names=list(runs[0].details.groups))

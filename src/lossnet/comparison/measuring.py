@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from lossnet.comparison.storage import read_run, write_run
 from lossnet.errors import DataError, LossnetError
 from lossnet.reports import Run, get, record
 from lossnet.reports.tables import NATS
+from lossnet.tasks.details import Examples
+from lossnet.tasks.parts import Parts
 from lossnet.tasks.storage import nets_in_use
 from lossnet.tasks.structure import gain_or_none
 from lossnet.tasks.task import Task
@@ -79,8 +81,17 @@ def do_run(
         raise
     if cut:
         known = place.identity(job, cut=True, seconds=seconds)
-    found = _measure(task, job, model, place)
-    found = replace(found, seconds=took, cut=cut, configuration=known["configuration"])
+    found = measure_model(
+        task,
+        model,
+        place.parts,
+        method=job.method,
+        seed=job.seed,
+        seconds=took,
+        configuration=known["configuration"],
+        outside=job.outside,
+        cut=cut,
+    )
     # The store's file comes last: with it the run is finished.
     write_run(place.file(known, ".npz"), found)
     at_half = {f"{name}{AT_HALF}": value for name, value in found.metrics_at_half.items()}
@@ -117,9 +128,22 @@ def _fit(
     return model, timer.total, isinstance(timer, TimeLimit) and timer.cut
 
 
-def _measure(task: Task, job: Job, model: Any, place: Place) -> MeasuredRun:
-    """What a comparison keeps of a fitted model, but for its training's time and settings."""
-    parts = place.parts
+def measure_model(
+    task: Task,
+    model: Any,
+    parts: Parts[Any],
+    *,
+    method: str,
+    seed: int,
+    seconds: float,
+    configuration: Mapping[str, Any],
+    outside: bool = False,
+    cut: bool = False,
+) -> MeasuredRun:
+    """All that a comparison keeps of a fitted model; see :class:`MeasuredRun` for the arguments.
+
+    ``parts`` are measured on as :func:`~lossnet.cli.measure.measured_on` says.
+    """
     data = getattr(parts, measured_on(parts))
     measured = task.measure(model, data)
     flat = task.flat(measured) | _nats(model, data)
@@ -129,25 +153,50 @@ def _measure(task: Task, job: Job, model: Any, place: Place) -> MeasuredRun:
     began = time.perf_counter()
     model.predict(data.without_labels())
     took = time.perf_counter() - began
-    fitted = job.fitted_by_task
+    fitted = hasattr(model, "seconds_")  # by the task: an outside baseline
     return MeasuredRun(
-        method=job.method,
-        seed=job.seed,
-        outside=job.outside,
+        method=method,
+        seed=seed,
+        outside=outside,
         metrics={name: value for name, value in flat.items() if name not in halves},
         metrics_at_half={name.removesuffix(AT_HALF): v for name, v in halves.items()},
         details=task.details(model, data, measured),
-        seconds=0.0,
+        seconds=seconds,
         epochs=len(history) or None,
         parameters=model.parameters_ if fitted else _count(nets.values()),
         parameters_in_use=model.parameters_ if fitted else _count(_used(model)),
         predictions_per_second=len(data) / max(took, 1e-9),
         history=list(history),
         history_metric="" if fitted else model._metric_name(),
-        cut=False,
+        cut=cut,
         energy=None if fitted else energy_figures(model, parts, data),
-        configuration={},
+        configuration=configuration,
     )
+
+
+def metrics_shown(
+    task: Task, parts: Parts[Any], runs: Sequence[MeasuredRun], metric: Any
+) -> tuple[list[str], str]:
+    """The metrics that a comparison shows, in order, and the main one.
+
+    Args:
+        task: whose metrics they are.
+        parts: the data.
+        runs: what was measured.
+        metric: what the estimators optimise.
+    """
+    shown = [name for name in task.compared(parts) if name != "seconds"]
+    shown += [NATS] if any(NATS in run.metrics for run in runs) else []
+    main = task.judged_by(parts, metric)
+    return shown if main in shown else [main, *shown], main
+
+
+def examples_shown(task: Task, data: Any, runs: Sequence[MeasuredRun]) -> Examples | None:
+    """The measured examples; masks know their classes by number, and models by name."""
+    found = task.examples(data)
+    if found is None or found.kind != "mask" or not runs:
+        return found
+    return replace(found, names=list(runs[0].details.groups))
 
 
 def _nats(model: Any, data: Any) -> dict[str, float]:

@@ -9,8 +9,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from lossnet.comparison.answer import answer
 from lossnet.comparison.measuring import AT_HALF, NATS_PARTS
 from lossnet.comparison.result import Comparison
+from lossnet.comparison.standing import Standing
 from lossnet.files import write_text
 from lossnet.recipes import METHODS, listing, parameters
 from lossnet.reports import Run, table
@@ -54,9 +56,9 @@ def as_csv(comparison: Comparison) -> str:
 
 
 def summary(comparison: Comparison) -> str:
-    """What a terminal shows: the table, whether structure pays, and what is missing."""
+    """What a terminal shows: the table, what it says in words, and what is missing."""
     shown = _table(comparison, _as_stored(comparison), "text")
-    lines = [shown, "", *_structure(comparison)]
+    lines = [shown, "", *answer(Standing(comparison)), *_structure(comparison)]
     for missing, how in _missing(comparison):
         lines.append(f"{missing.method}, seed {missing.seed} {how}: {missing.why}")
     return "\n".join(lines)
@@ -110,7 +112,8 @@ def as_markdown(comparison: Comparison) -> str:
     how = ["mean ± sample deviation over n seeds, in percent", comparison.measured_how]
     measured = f"Measured on the {comparison.measured_on} part: {', '.join(filter(None, how))}"
     head = f"# {comparison.data}\n\n{comparison.about}.\n{measured}; seconds of training.\n\n"
-    body = [_table(comparison, runs, "markdown"), *_structure(comparison)]
+    said = " ".join(answer(Standing(comparison)))
+    body = [said, _table(comparison, runs, "markdown"), *_structure(comparison)]
     if missing := _missing(comparison):
         lines = [f"- {one.method}, seed {one.seed} {how}: {one.why}" for one, how in missing]
         body.append("\n".join(lines))

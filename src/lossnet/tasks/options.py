@@ -51,3 +51,10 @@ def picture(text: str) -> str:
     if Path(text).suffix.lower() not in PICTURES:
         raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PICTURES)}")
     return text
+
+
+def web_page(text: str) -> str:
+    """The name of a page to write."""
+    if Path(text).suffix.lower() not in (".html", ".htm"):
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in .html")
+    return text

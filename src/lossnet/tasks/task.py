@@ -13,9 +13,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from lossnet.plain_text import counted, metrics_table
+from lossnet.plain_text import metrics_table
 
 if TYPE_CHECKING:
+    from lossnet.tasks.description import Description
     from lossnet.tasks.details import Details, Examples
     from lossnet.tasks.estimator import StructuredEstimator
     from lossnet.tasks.parts import Data, Parts
@@ -155,9 +156,14 @@ class Task:
         """What a user should know of the data to evaluate on, besides its own notes."""
         return []
 
-    def describe(self, data: Data, parts: Mapping[str, Data], args: argparse.Namespace) -> str:
-        """What ``describe`` prints of all data and of its parts."""
-        return f"{data.name}: {counted(len(data), self.unit.removesuffix('s'))}"
+    def describe(
+        self, data: Data, parts: Mapping[str, Data], args: argparse.Namespace
+    ) -> Description:
+        """What ``describe`` prints of all data and of its parts, and draws in its report."""
+        from lossnet.tasks.description import Description
+
+        sizes = [[part, f"{len(own):,}"] for part, own in parts.items()]
+        return Description(data.name, [[self.unit, f"{len(data):,}"], *sizes], data.notes)
 
     # Metrics ---------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from lossnet.tasks.options import count_or_names, picture
 from lossnet.tasks.task import Judged, Known, Measured, Task, once
 
 if TYPE_CHECKING:
+    from lossnet.tasks.description import Description
     from lossnet.tasks.details import Details, Examples
     from lossnet.tasks.image.images import ImageData
     from lossnet.tasks.parts import Data, Parts
@@ -124,7 +125,9 @@ class ImageTask(Task):
         for part, data in parts.items():
             trial._check_fits(data, f"the {part} part ({data.name})")
 
-    def describe(self, data: Any, parts: Mapping[str, Data], args: argparse.Namespace) -> str:
+    def describe(
+        self, data: Any, parts: Mapping[str, Data], args: argparse.Namespace
+    ) -> Description:
         from lossnet.tasks.image.describe import describe
 
         return describe(data, parts, classes=args.classes, top=args.top)

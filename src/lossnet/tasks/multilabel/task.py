@@ -16,6 +16,7 @@ from lossnet.tasks.options import count_or_names, picture, probability
 from lossnet.tasks.task import Baseline, Judged, Known, Measured, Task, emit, once
 
 if TYPE_CHECKING:
+    from lossnet.tasks.description import Description
     from lossnet.tasks.details import Details, Examples
     from lossnet.tasks.multilabel.dataset import MultiLabelData
     from lossnet.tasks.parts import Parts
@@ -107,7 +108,7 @@ class MultiLabelTask(Task):
         """Missing values, and labels that are not known."""
         return _missing(data)
 
-    def describe(self, data: Any, parts: Mapping[str, Any], args: Namespace) -> str:
+    def describe(self, data: Any, parts: Mapping[str, Any], args: Namespace) -> Description:
         """Counts, the commonest labels, and which go together."""
         from lossnet.tasks.multilabel.describe import describe
 

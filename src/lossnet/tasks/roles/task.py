@@ -15,6 +15,7 @@ from lossnet.tasks.sequence.task import SequenceTask
 from lossnet.tasks.task import Judged, Known, Measured, Task, emit
 
 if TYPE_CHECKING:
+    from lossnet.tasks.description import Description
     from lossnet.tasks.parts import Parts
 
 STANDARD_INPUT = "-"
@@ -96,7 +97,9 @@ class RolesTask(SequenceTask):
 
         return unseen_tags(data, known["tags"])
 
-    def describe(self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace) -> str:
+    def describe(
+        self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace
+    ) -> Description:
         from lossnet.tasks.roles.overview import describe_roles
 
         return describe_roles(data, parts)

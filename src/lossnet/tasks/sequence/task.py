@@ -15,6 +15,7 @@ from lossnet.tasks.sequence.tags import BRACKETS, detect_scheme, has_spans, span
 from lossnet.tasks.task import Baseline, Known, Measured, Task, emit
 
 if TYPE_CHECKING:
+    from lossnet.tasks.description import Description
     from lossnet.tasks.details import Details, Examples
     from lossnet.tasks.parts import Parts
     from lossnet.tasks.sequence.sentences import SequenceData
@@ -163,7 +164,9 @@ class SequenceTask(Task):
             notes.append(f"the tags are IOB1, and {only}: add --scheme IOB2")
         return notes
 
-    def describe(self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace) -> str:
+    def describe(
+        self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace
+    ) -> Description:
         """Counts, tags, spans and words."""
         from lossnet.tasks.sequence.describe import describe
 

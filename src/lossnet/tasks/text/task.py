@@ -14,6 +14,7 @@ from lossnet.tasks.multilabel.task import MultiLabelTask, add_threshold
 from lossnet.tasks.task import Known, Measured, Task, once
 
 if TYPE_CHECKING:
+    from lossnet.tasks.description import Description
     from lossnet.tasks.parts import Parts
     from lossnet.tasks.text.records import TextFormat
 
@@ -113,7 +114,7 @@ class TextTask(MultiLabelTask):
 
         return unseen_labels(data, known["labels"])
 
-    def describe(self, data: Any, parts: Mapping[str, Any], args: Namespace) -> str:
+    def describe(self, data: Any, parts: Mapping[str, Any], args: Namespace) -> Description:
         """Lengths of texts, the commonest labels, and which go together."""
         from lossnet.tasks.text.summary import describe
 
