@@ -12,7 +12,7 @@ import lossnet
 from lossnet.comparison import Comparison
 
 #: Parameters of a fit that takes no time.
-SMALL = {"hidden": (8,), "global_hidden": 4, "max_epochs": 2}
+SMALL = {"hidden": (8,), "global_hidden": 4, "max_epochs": 2, "decode": "threshold"}
 
 
 def rows(n: int = 60, *, seed: int = 0, labels: int = 3) -> tuple[np.ndarray, np.ndarray]:

@@ -188,7 +188,7 @@ def test_budget(tmp_path: Path, fits: list[Any], monkeypatch: pytest.MonkeyPatch
     found = compare(tmp_path, parameters=long, seeds=2, budget="0.6s")
     assert all(run.cut and 1 <= (run.epochs or 0) < 100_000 for run in found.runs)
     assert len(found.runs) + len(found.left_out) == 2
-    assert sum(run.seconds for run in found.runs) < 5
+    assert sum(run.seconds for run in found.runs) < 60
     # Runs that the budget ended serve the same budget only.
     count = len(fits)
     again = compare(tmp_path, parameters=long, seeds=1, budget=0.6)
@@ -229,12 +229,12 @@ def test_own_models_by_name(tmp_path: Path) -> None:
         ({"budget": "nan"}, "budget 'nan'"),
         ({"budget": 0}, "above 0"),
         ({"jobs": 0}, "jobs must be an integer of at least 1"),
-        ({"parameters": {"hiden": 3}}, "hiden"),
+        ({"parameters": {"hiden": 3}}, "did you mean 'hidden'"),
         ({"task": "song"}, "unknown task 'song'"),
     ],
 )
 def test_mistakes(tmp_path: Path, options: dict[str, Any], expected: str) -> None:
-    with pytest.raises((LossnetError, TypeError), match=expected):
+    with pytest.raises(LossnetError, match=expected):
         compare(tmp_path / "out", **options)
     assert not (tmp_path / "out").exists()
 

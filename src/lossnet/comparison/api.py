@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lossnet.checks import check_int
 from lossnet.comparison.result import Comparison
-from lossnet.errors import DataError, SettingError
+from lossnet.errors import DataError, SettingError, unknown
 from lossnet.tasks.parts import Parts, divide
 from lossnet.tasks.registry import task_named, tasks
 from lossnet.tasks.task import Task
@@ -136,6 +137,10 @@ def _models(task: Task, methods: Any, parameters: dict[str, Any]) -> dict[str, A
 
     if isinstance(methods, str):
         methods = [methods]
+    known = inspect.signature(task.estimator).parameters
+    for name in parameters:
+        if name not in known or name == "method":
+            raise unknown(f"parameter of {task.estimator.__name__}", name, known)
     if not isinstance(methods, Mapping):
         found = {}
         for name in methods:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 #: What reports, draws or runs models, and does not change them.
-_FRONTS = {"cli", "reports", "papers", "comparison", "testing", "drawing", "search", "serve"}
+_FRONTS = {"cli", "reports", "papers", "comparison", "testing", "drawing", "searching", "serve"}
 _PACKAGES = ("torch", "numpy", "scipy", "scikit-learn")
 
 

@@ -249,7 +249,7 @@ def _gathered(plan: Plan, found: Found, checksum: str) -> tuple[Comparison, dict
     runs = [one.measured for one in found.done.values()]
     part = measured_on(parts)
     columns, main = metrics_shown(task, parts, runs, plan.template.metric)
-    known = environment()
+    known = environment() | ({"threads": 1} if plan.jobs > 1 else {})
     comparison = Comparison(
         data=parts.name,
         task=task.name,

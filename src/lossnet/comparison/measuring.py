@@ -80,7 +80,7 @@ def do_run(
         checkpoint.unlink(missing_ok=True)  # it would fail again
         raise
     if cut:
-        known = place.identity(job, cut=True)
+        known = place.identity(job, cut=True, seconds=seconds)
     found = measure_model(
         task,
         model,
@@ -112,7 +112,7 @@ def _fit(
         allowed = seconds if limit is None else min(seconds, limit)
         how: dict[str, Any] = {"seed": job.seed, "seconds": allowed, "template": model}
         fitted = task.fit_baseline(job.method, parts, **how)
-        return fitted, fitted.seconds_, False
+        return fitted, fitted.seconds_, allowed < seconds
     task.check_parts(model, parts)
     timer = Stopwatch() if limit is None else TimeLimit(limit)
     model._callbacks = (timer,)

@@ -193,11 +193,9 @@ def fit_best(
 
 
 def _threshold(validation: Any, proba: Probabilities, prepare: Any, metric: Any) -> Any:
-    """The threshold tuned on validation rows, and its metric; 0.5 without such rows."""
+    """The threshold tuned on validation rows, and its metric."""
     from lossnet.tasks.multilabel.thresholds import tune_threshold
 
-    if validation is None:
-        return 0.5, 0.0
     found = with_unseen(proba(prepare(validation)), validation.n_labels)
     return tune_threshold(validation.Y, found, metric=metric)
 
