@@ -161,6 +161,17 @@ def test_a_baseline_without_randomness_counts_under_every_seed() -> None:
     ].seeds == (0,)
 
 
+def test_intervals_of_fractions_end_at_one() -> None:
+    comparison = of_labels(("a", "b"), seeds=2, baseline=None)
+    wild = [
+        replace(r, details=Details({"example-f1": np.full(3, float(r.method == "a") * r.seed)}))
+        for r in comparison.runs
+    ]
+    found = method_differences(replace(comparison, runs=wild))["b"]
+    assert (found.low, found.high) == (-1.0, 1.0)
+    assert not found.real
+
+
 def test_counts_of_spans_are_judged_by_their_ratio() -> None:
     comparison = of_tags()
     found = method_differences(comparison)["crf"]
@@ -224,6 +235,20 @@ def test_of_many_methods_the_best_and_the_reference_are_shown() -> None:
     }
     assert len(shown - {"truth"}) == 6
     assert "m0" in shown
+
+
+def test_examples_are_those_whose_shown_outputs_differ_most() -> None:
+    comparison = of_labels(("a", "b"), seeds=3, baseline=None)
+    scores = {(run.method, run.seed): run.details.scores["example-f1"] for run in comparison.runs}
+    apart = np.abs(np.mean([scores["a", s] - scores["b", s] for s in range(3)], axis=0))
+    apart[scores["a", 0] == scores["b", 0]] = 0
+    section = next(s for s in comparison_page(comparison).sections if s.key == "examples")
+    shown = section.blocks[0].examples
+    expected = np.argsort(-apart, kind="stable")[:8]
+    assert [example.title for example in shown] == [f"row {k}" for k in expected]
+    for example, k in zip(shown, expected, strict=True):
+        found = {output.name: output.score for output in example.outputs[1:]}
+        assert found == {m: f"({100 * scores[m, 0][k]:.0f})" for m in ("a", "b")}
 
 
 def test_equal_methods_are_named_together() -> None:

@@ -35,8 +35,10 @@ def examples(standing: Standing) -> list[Block]:
     runs = {n: every[n] for n in (best if len(best) == METHODS else known[:METHODS])}
     if shown is None or shown.kind == "other" or not runs:
         return []
-    scores = {name: _scores(standing, name, len(shown.titles)) for name in runs}
-    chosen = _chosen(np.stack(list(scores.values())))
+    main, count = standing.comparison.main, len(shown.titles)
+    means = [_mean_scores(standing.comparison.of(name), main, count) for name in runs]
+    scores = {name: _mean_scores([run], main, count) for name, run in runs.items()}
+    chosen = _chosen(np.stack(means), np.stack(list(scores.values())))
     if not len(chosen):
         return []
     make = {"labels": _labels, "tags": _tags, "mask": _masks}[shown.kind]
@@ -46,19 +48,16 @@ def examples(standing: Standing) -> list[Block]:
         what = (
             f"The examples that {len(runs)} of the methods, the best and the reference, differ on"
         )
-    by = f"by {standing.comparison.main} (mean over seeds, in parentheses)"
+    by = f"by {main}. Outputs, and what they score in parentheses, are those of the first seed"
     marks = "" if shown.kind == "mask" else " Green is right, red is wrong, dashed is missed."
-    return [Examples(found, f"{what}, {by}; outputs of the first seed.{marks}")]
+    return [Examples(found, f"{what}, {by}.{marks}")]
 
 
-def _scores(standing: Standing, name: str, count: int) -> np.ndarray:
-    """The main metric of each example that is kept, mean over seeds."""
-    found = []
-    for run in standing.comparison.of(name):
-        values = run.details.scores.get(standing.comparison.main)
-        if values is not None:
-            found.append(_by_example(np.asarray(values, dtype=float)[:count]))
-    return np.mean(found, axis=0) if found else np.full(count, np.nan)
+def _mean_scores(runs: Sequence[MeasuredRun], metric: str, count: int) -> np.ndarray:
+    """A metric of each example that is kept, mean over runs."""
+    found = [run.details.scores[metric] for run in runs if metric in run.details.scores]
+    values = [_by_example(np.asarray(scores, dtype=float)[:count]) for scores in found]
+    return np.mean(values, axis=0) if values else np.full(count, np.nan)
 
 
 def _by_example(values: np.ndarray) -> np.ndarray:
@@ -70,13 +69,24 @@ def _by_example(values: np.ndarray) -> np.ndarray:
     return np.where(total > 0, 2 * right / np.maximum(total, 1), 1.0)
 
 
-def _chosen(scores: np.ndarray) -> np.ndarray:
-    """Examples by how far methods are apart; where there is one method, by its score."""
-    known = np.isfinite(scores).all(axis=0)
-    apart = scores.max(axis=0) - scores.min(axis=0) if len(scores) > 1 else 1.0 - scores[0]
-    apart = np.where(known, apart, -np.inf)
+def _chosen(means: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Examples by how far methods are apart; where there is one method, by its score.
+
+    Args:
+        means: scores of methods and examples, mean over seeds.
+        first: the same of the outputs that are shown; they must differ too.
+    """
+    several = len(means) > 1
+    apart, shown = (_apart(scores) if several else 1.0 - scores[0] for scores in (means, first))
+    apart = np.where(np.isfinite(apart) & (shown > 0), apart, -np.inf)
     order = np.argsort(-apart, kind="stable")[:SHOWN]
     return order[apart[order] > 0]
+
+
+def _apart(scores: np.ndarray) -> np.ndarray:
+    """From the worst method's score to the best; NaN where one is not known."""
+    spread: np.ndarray = scores.max(axis=0) - scores.min(axis=0)
+    return spread
 
 
 @dataclass(frozen=True)
@@ -100,13 +110,12 @@ class _Case:
     def text(self) -> str:
         return "" if self.shown.texts is None else " ".join(self.shown.texts[self.k])
 
-    def score(self, names: Sequence[str]) -> str:
-        values = dict.fromkeys(f"{100 * self.scores[name][self.k]:.0f}" for name in names)
-        return f"({' to '.join(sorted(values, key=float)[:: max(len(values) - 1, 1)])})"
+    def score(self, name: str) -> str:
+        return f"({100 * self.scores[name][self.k]:.0f})"
 
     def output(self, names: Sequence[str], marks: Sequence[Mark]) -> Output:
         """An output that methods agree on."""
-        return Output(", ".join(names), marks, score=self.score(names))
+        return Output(", ".join(names), marks, score=self.score(names[0]))
 
     def cut(self, outputs: np.ndarray | None) -> np.ndarray:
         """This example's part of outputs."""
@@ -227,7 +236,7 @@ def _masks(case: _Case) -> Example:
     outputs = [Output("truth", picture=_overlay(image, case.truth))]
     for name, run in case.runs.items():
         mask = case.cut(run.details.predictions)
-        outputs.append(Output(name, picture=_overlay(image, mask), score=case.score([name])))
+        outputs.append(Output(name, picture=_overlay(image, mask), score=case.score(name)))
     return Example(case.title, "", case.picture, outputs)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 
@@ -21,7 +21,8 @@ def method_differences(
 ) -> dict[str, Difference]:
     """The differences of all methods and baselines to the reference, by name.
 
-    A baseline without randomness, fitted once, counts as the same under every seed.
+    A baseline without randomness, fitted once, counts as the same under every seed. Metrics are
+    fractions, so intervals end at -1 and 1.
 
     Args:
         comparison: what was measured.
@@ -39,7 +40,9 @@ def method_differences(
             scores[name] = own
     if comparison.reference not in scores:
         return {}
-    return differences(scores, comparison.reference, level=level)
+    found = differences(scores, comparison.reference, level=level)
+    ends = {name: np.clip([one.low, one.high], -1.0, 1.0).tolist() for name, one in found.items()}
+    return {n: replace(one, low=ends[n][0], high=ends[n][1]) for n, one in found.items()}
 
 
 def example_scores(values: np.ndarray) -> np.ndarray:
