@@ -8,8 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import SMALL, rows
-from test_comparison import assert_same
+from comparison_helpers import SMALL, assert_same, rows
 
 import lossnet
 from lossnet.comparison import load_comparison

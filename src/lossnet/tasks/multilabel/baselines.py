@@ -203,7 +203,7 @@ def _threshold(validation: Any, proba: Probabilities, prepare: Any, metric: Any)
 def fit_baseline(
     name: str,
     parts: Parts[Any],
-    prepare: Callable[[Any], Any],
+    prepared: Callable[[Any, Any], Callable[[Any], Any]],
     *,
     seed: int,
     seconds: float,
@@ -213,16 +213,19 @@ def fit_baseline(
 
     Args:
         name: the baseline's.
-        parts: the data.
-        prepare: how data becomes rows, see :func:`preparation`.
+        parts: the data; without a validation part one is cut from the training part, as the
+            estimators do.
+        prepared: gives, for the training part and the template, how data becomes rows.
         seed: of its randomness.
         seconds: for how long an ensemble is trained.
         template: an unfitted estimator, whose settings an ensemble's nets have.
     """
     metric = get_metric(template.metric)
     chosen = metric if metric.needs == "labels" else get_metric("example-f1")
+    parts = parts.with_validation(float(template.validation_fraction) or 0.15, seed=seed)
     if BASELINES[name].equal_time:
         return ensemble(parts, template, seed=seed, seconds=seconds, metric=chosen)
+    prepare = prepared(parts.train, template)
     return fit_best(trials(name), parts, seed=seed, prepare=prepare, metric=chosen)[0]
 
 

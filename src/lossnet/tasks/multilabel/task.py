@@ -174,10 +174,8 @@ class MultiLabelTask(Task):
         """Scikit-learn's on the features, or nets like the template."""
         from lossnet.tasks.multilabel.baselines import fit_baseline
 
-        # Where there is no validation part, the estimators cut one from the training part too.
-        parts = parts.with_validation(float(template.validation_fraction) or 0.15, seed=seed)
-        rows = self.feature_rows(parts.train, template)
-        return fit_baseline(name, parts, rows, seed=seed, seconds=seconds, template=template)
+        how: Any = {"seed": seed, "seconds": seconds, "template": template}
+        return fit_baseline(name, parts, self.feature_rows, **how)
 
     def feature_rows(self, train: Any, template: Any) -> Callable[[Any], Any]:
         """How data becomes rows for scikit-learn, learnt from the training part."""
