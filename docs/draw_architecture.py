@@ -15,7 +15,7 @@ FLOORS = [
         "Fronts",
         "what users run",
         "#dbe7f5",
-        [["cli (commands)", "reports"]],
+        [["cli (commands)", "comparison", "reports"]],
         "know a task by its contract",
     ),
     (

@@ -26,7 +26,7 @@ FLOORS = (
     "data",
     "tasks",
     " ".join(f"tasks.{name}" for name in BUILT_IN),
-    "cli reports papers testing __main__",
+    "cli reports papers comparison testing __main__",
 )
 #: A task that builds on another imports from its folder; no other task folder does.
 BUILDS_ON = {"text": "multilabel", "roles": "sequence"}

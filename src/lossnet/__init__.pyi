@@ -1,4 +1,7 @@
 from lossnet import (
+    comparison as comparison,
+)
+from lossnet import (
     constraints as constraints,
 )
 from lossnet import (
@@ -54,6 +57,9 @@ from lossnet import (
 )
 from lossnet import (
     training as training,
+)
+from lossnet.comparison.api import (
+    compare as compare,
 )
 from lossnet.context import (
     Batch as Batch,

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_helpers import Result, one_line
+from cli_helpers import Result, one_line, write_ner_folder
 
 from lossnet import MultiLabelClassifier
+from lossnet.comparison import load_comparison
+from lossnet.errors import DataError
 from lossnet.reports import find
 
 Run = Callable[..., Result]
@@ -29,6 +31,7 @@ def test_trains_only_what_the_store_lacks(
     out = tmp_path / "report"
     more = [*SMALL, "--set", "seal-nce.samples=5"]
     command = ["compare", csv_file, "--methods", "cross-entropy,seal-nce", "--out", out, *more]
+    command += ["--baselines", "none"]
     result = lossnet(*command, "--seeds", "2")
     assert result.code == 0, result.err
     assert len(fitted) == 4
@@ -66,12 +69,53 @@ def test_mistakes(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
     message = one_line(lossnet(*one, "dvn", "--set", "seal-nce.samples=3"))
     assert "not among --methods" in message
     assert "unknown parameter of dvn" in one_line(lossnet(*one, "dvn", "--set", "dvn.samples=3"))
+    assert "unknown baseline" in one_line(lossnet(*one, "dvn", "--baselines", "crf"))
+    assert "budget '-3m'" in one_line(lossnet(*one, "dvn", "--budget=-3m"))
+    assert "--jobs" in one_line(lossnet(*one, "dvn", "--jobs", "0"))
+    assert "against 'spen'" in one_line(lossnet(*one, "dvn", "--against", "spen"))
     assert not (tmp_path / "report").exists()
+
+
+def test_defaults(lossnet: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_ner_folder(tmp_path / "ner")
+    result = lossnet("compare", "ner", "--seeds", "1", "--set", "max_epochs=1", "hidden=4")
+    assert result.code == 0, result.err
+    found = load_comparison(tmp_path / "comparison-ner")
+    assert (found.methods, found.baselines) == (
+        ["cross-entropy", "seal-nce", "seal-margin"],
+        ["crf"],
+    )
+    assert found.main == "span-f1"
+    assert "[4/4] crf, seed 0: span-f1 " in result.err
+    assert " left" in result.err
+    for run in found.runs:
+        right, predicted, true = run.details.scores["span-f1"].sum(0)
+        assert run.metrics["span-f1"] == pytest.approx(2 * right / max(predicted + true, 1))
+        assert run.details.predictions is not None
+        assert found.examples is not None
+        assert run.details.predictions.shape == found.examples.truth.shape
+        assert set(run.details.groups) == {"PER", "LOC"}
+
+
+def test_a_failed_run_is_exit_code_1(
+    lossnet: Run, csv_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit(self: MultiLabelClassifier, *args: object, **options: object) -> object:
+        raise DataError("no luck")
+
+    monkeypatch.setattr(MultiLabelClassifier, "fit", fit)
+    options = ["--methods", "cross-entropy", "--baselines", "none", "--seeds", "1", *SMALL]
+    result = lossnet("compare", csv_file, *options, "--out", tmp_path / "report")
+    assert result.code == 1
+    assert "No run was finished." in result.out
+    assert "cross-entropy, seed 0 failed: no luck" in result.out
 
 
 def test_the_default_beside_a_named_method(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "report"
     command = ["compare", csv_file, "--methods", "auto,cross-entropy", "--seeds", "1"]
+    command += ["--baselines", "none"]
     result = lossnet(*command, "--out", out, *SMALL)
     assert result.code == 0, result.err
     report = (out / "report.md").read_text()

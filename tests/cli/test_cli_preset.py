@@ -51,6 +51,7 @@ def test_settings_files_know_the_preset(lossnet: Run, csv_file: Path, tmp_path: 
 def test_compare_by_the_preset(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
     methods = ["--methods", "cross-entropy,seal-regression-s", "--seeds", "1", "--preset", "paper"]
     quick = ["--set", "max_epochs=1", "seal-regression-s.energy_steps=1", "--quiet"]
+    methods += ["--baselines", "none"]
     out = tmp_path / "report"
     assert lossnet("compare", csv_file, *methods, *quick, "--out", out).code == 0
     report = (out / "report.md").read_text()
@@ -73,7 +74,7 @@ def test_results_of_marked_files_are_tagged(lossnet: Run, tmp_path: Path) -> Non
     (run,) = find(tmp_path / "store")
     assert run.tags == ["reconstructed", "train"]
     methods = ["--methods", "cross-entropy", "--seeds", "1", "--set", "max_epochs=1", "--quiet"]
-    lossnet("compare", tmp_path / "d", *methods, "--out", tmp_path / "b")
+    lossnet("compare", tmp_path / "d", *methods, "--baselines", "none", "--out", tmp_path / "b")
     assert "A file is marked 'reconstructed'." in (tmp_path / "b" / "report.md").read_text()
 
 

@@ -172,6 +172,7 @@ def test_parts_of_a_folder_with_other_labels(lossnet: Run, tmp_path: Path) -> No
 
 def test_compare(lossnet: Run, folder: Path, tmp_path: Path) -> None:
     methods = ["--methods", "cross-entropy,seal-nce", "--seeds", "1", "--quiet"]
+    methods += ["--baselines", "logistic-regression"]
     out = ["--out", tmp_path / "report", "--set", "max_epochs=1", "hidden=[4]"]
     assert lossnet("compare", folder / "news", *methods, *out).code == 0
 

@@ -122,7 +122,7 @@ def test_commands(packages: Path, table: Path, capsys: pytest.CaptureFixture[str
     assert main(["train", "ratings.csv", "--task", "ratings", "--out", "m", *few]) == 0
     assert "36 train, 12 validation, 12 test rows" in capsys.readouterr().out
     assert main(["describe", "ratings.csv"]) == 0
-    assert "60 rows, 4 features" in capsys.readouterr().out
+    assert "rows      60\nfeatures  4" in capsys.readouterr().out
     assert main(["evaluate", "m", "ratings.csv", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["split"] == "test"

@@ -150,7 +150,7 @@ def _train_all(
         kept[f"{study.data}/{name}"] = predicted = model.predict(parts.test)
         if CONTRADICTIONS in study.columns:
             metrics[CONTRADICTIONS] = _contradictory(predicted, parts)
-        who = {**identity(settings, model, parts), "method": name}
+        who = {**identity(settings.method, settings.seed, model, parts), "method": name}
         run = record_run(store, who, model, metrics, command=command, tags=["demo"])
         shown = f"exact match {100 * metrics['subset-accuracy']:.1f} %, {run.seconds:.1f} s"
         to_stderr(f"{study.data}, seed {seed}, {name}: {shown}")

@@ -16,8 +16,10 @@ from lossnet.cli.parser import (
     PARTS,
     add_decode,
     add_model_and_data,
+    add_report,
     add_task_options,
     check_options,
+    check_report,
     decide_by,
 )
 from lossnet.cli.terminal import note, to_stderr
@@ -32,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = "further models of the same task, one column each"
     parser.add_argument("--compare-with", metavar="MODEL", nargs="+", default=[], help=what)
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_report(parser)
     add_decode(parser, "the model's own")
     add_task_options(parser, "evaluate")
 
@@ -40,7 +43,8 @@ def run(args: argparse.Namespace) -> int:
     """Load models and data, print the metrics, draw what is asked for."""
     from lossnet.tasks.structure import gain_or_none
 
-    task, judged = _load(args)
+    check_report(args)
+    task, judged, notes = _load(args)
     measured = {name: task.measure(one.model, one.data, args) for name, one in judged.items()}
     gains = {name: gain_or_none(one.model, one.data) for name, one in judged.items()}
     found = {name: gain for name, gain in gains.items() if gain is not None}
@@ -62,13 +66,19 @@ def run(args: argparse.Namespace) -> int:
         print(task.table(measured if others else {"": measured[first]}))
         for name, gain in found.items():
             print(f"{name}: {gain}" if others else gain)
-    for line in task.draw(judged, args):
+    lines = list(task.draw(judged, args))
+    if args.report is not None:
+        from lossnet.comparison.model_page import write_model_page
+
+        about = {"split": split, "command": args.command, "notes": notes}
+        lines.append(f"report: {write_model_page(task, judged, args.report, **about)}")
+    for line in lines:
         (to_stderr if args.json else print)(line)
     return 0
 
 
-def _load(args: argparse.Namespace) -> tuple[Task, dict[str, Judged]]:
-    """The task, and by their names MODEL and those compared with it, each with its data."""
+def _load(args: argparse.Namespace) -> tuple[Task, dict[str, Judged], list[str]]:
+    """The task, by their names MODEL and those compared with it with their data, and the notes."""
     from lossnet.cli.folder import load_model
     from lossnet.cli.reading import rows_to_evaluate
 
@@ -93,7 +103,7 @@ def _load(args: argparse.Namespace) -> tuple[Task, dict[str, Judged]]:
         notes |= dict.fromkeys(rows.notes)
     for text in notes:
         note(text)
-    return task, judged
+    return task, judged, list(notes)
 
 
 def _names(folders: list[str]) -> list[str]:

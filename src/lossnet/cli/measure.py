@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lossnet.cli.settings import Settings
     from lossnet.reports import Run
     from lossnet.tasks.parts import Parts
     from lossnet.tasks.task import Measured, Task
@@ -24,10 +23,19 @@ def seconds(model: Any) -> float:
     return float(sum(row["seconds"] for row in model.history_))
 
 
-def identity(settings: Settings, model: Any, parts: Parts[Any]) -> dict[str, Any]:
+def identity(
+    method: str, seed: int, model: Any, parts: Parts[Any], *, checksum: str | None = None
+) -> dict[str, Any]:
     """What a results store knows a run by: every setting and all data that could change it.
 
     A run is measured on the test part, or on the validation part where there is no test part.
+
+    Args:
+        method: what the run is called.
+        seed: of the run.
+        model: its estimator, fitted or not.
+        parts: the data.
+        checksum: what :func:`checksum_of` gave of the data, where that is known.
     """
     free = ("device", "random_state", "verbose")
     params = {**model._effective_params(), "method_params": model.resolved_method_params()}
@@ -35,15 +43,25 @@ def identity(settings: Settings, model: Any, parts: Parts[Any]) -> dict[str, Any
     for added in ("preset", "class_weight"):
         if own.get(added) is None:
             own.pop(added, None)  # so that runs from before there were such settings are found
-    part = "validation" if parts.test is None else "test"
-    checksums = " ".join(f"{name}:{data.checksum()}" for name, data in parts.items())
+    configuration = {**json.loads(json.dumps(own, default=str)), "measured_on": measured_on(parts)}
     return {
         "data": parts.name,
-        "data_checksum": hashlib.sha256(checksums.encode()).hexdigest(),
-        "method": settings.method,
-        "seed": settings.seed,
-        "configuration": {**json.loads(json.dumps(own, default=str)), "measured_on": part},
+        "data_checksum": checksum or checksum_of(parts),
+        "method": method,
+        "seed": seed,
+        "configuration": configuration,
     }
+
+
+def measured_on(parts: Parts[Any]) -> str:
+    """The part that runs are measured on."""
+    return "validation" if parts.test is None else "test"
+
+
+def checksum_of(parts: Parts[Any]) -> str:
+    """A checksum of all parts."""
+    checksums = " ".join(f"{name}:{data.checksum()}" for name, data in parts.items())
+    return hashlib.sha256(checksums.encode()).hexdigest()
 
 
 def record_run(

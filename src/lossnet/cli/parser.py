@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from lossnet.errors import SettingError, unknown
+from lossnet.tasks.options import web_page
 from lossnet.tasks.registry import names, task_named, tasks
 from lossnet.tasks.task import Task
 
@@ -66,6 +67,25 @@ def add_decode(parser: argparse.ArgumentParser, default: str) -> None:
     what = "how outputs become predictions: argmax (threshold for labels), expected, samples, mode"
     what = f"{what}, known or auto, as far as metric and method allow (default: {default})"
     parser.add_argument("--decode", metavar="RULE", help=what)
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """``--report``."""
+    what = "also write a page with tables and pictures to this .html file"
+    parser.add_argument("--report", metavar="FILE", type=web_page, help=what)
+
+
+def check_report(args: argparse.Namespace) -> None:
+    """Raise before any work where the page that ``--report`` asks for cannot be written."""
+    if args.report is None:
+        return
+    for option in ("threshold", "strict"):  # pages show models as they predict
+        value = vars(args).get(option)
+        if value is not None and value is not False:
+            raise SettingError(f"--report and --{option} exclude each other")
+    from lossnet.comparison.rendering import check_can_render
+
+    check_can_render()
 
 
 def decide_by(model: Any, args: argparse.Namespace) -> None:

@@ -78,8 +78,6 @@ def resolve(
         pairs: ``key=value`` texts in place of those of ``--set``.
     """
     from lossnet.parameters import with_value
-    from lossnet.recipes import METHODS, methods_for
-    from lossnet.tasks.presets import AUTO
 
     values = read_config(args.config) if args.config else {}
     values |= parse_pairs(args.settings if pairs is None else pairs) | task.parameters(args)
@@ -87,9 +85,7 @@ def resolve(
     given = {"method": method, "seed": seed, **own_options}
     values |= {key: value for key, value in given.items() if value is not None}
     name = values.pop("method", None) or _defaults(task)["method"]
-    automatic = [AUTO] if _defaults(task)["method"] == AUTO else []
-    if name not in METHODS and name not in automatic:
-        raise unknown("method", str(name), [*automatic, *methods_for(task.estimator.provides)])
+    check_method_name(task, str(name))
     number = values.pop("seed", 0)
     if type(number) is not int or number < 0:
         raise SettingError(f"seed must be an integer of at least 0, got {number!r}")
@@ -100,6 +96,16 @@ def resolve(
     settings = Settings(task, name, own, values, number)
     settings.estimator()
     return settings
+
+
+def check_method_name(task: Task, name: str) -> None:
+    """Raise on a name that no method has; ``"auto"`` is one where it is the task's default."""
+    from lossnet.recipes import METHODS, methods_for
+    from lossnet.tasks.presets import AUTO
+
+    automatic = [AUTO] if _defaults(task)["method"] == AUTO else []
+    if name not in METHODS and name not in automatic:
+        raise unknown("method", name, [*automatic, *methods_for(task.estimator.provides)])
 
 
 def _check_names(names: Iterable[str], task: Task, *, method: str) -> None:

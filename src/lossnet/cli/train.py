@@ -125,7 +125,7 @@ def _save(
     about |= {"epochs": len(model.history_), "seconds": round(seconds(model), 3)}
     write_json(out / METRICS, {**about, **settings.task.model_facts(model), **report})
     if args.results and report:
-        run = identity(settings, model, parts)
+        run = identity(settings.method, settings.seed, model, parts)
         metrics = settings.task.flat(report[run["configuration"]["measured_on"]])
         tags = ["train", *parts.marks]
         record_run(args.results, run, model, metrics, command=args.command, tags=tags)

@@ -12,6 +12,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from lossnet.comparison.energy_figures import STARTS
 from lossnet.drawing.lines import legend, line_style, save_lines, tidy
 from lossnet.drawing.page import new_figure
 from lossnet.files import read_json, write_text
@@ -25,7 +26,6 @@ FIGURES = {
     4: ("seal-nce", "nce-energy"),
     5: ("seal-margin", "spen"),
 }
-STARTS = {"task-net + GBI": "samples", "random + GBI": "random"}
 #: Epochs between two measurements of the descents.
 EVERY = 2
 

@@ -1,8 +1,6 @@
 """SEAL's Figure 2: what one label does to the global energy's gradient for another.
 
-∂E_global/∂y_k at y = t e_i, as t goes from 0 to 1 with all other labels at 0 (paper 000, section 5,
-leaves open where they are). Below its value at t = 0, label i draws label k along; cross-entropy's
-gradient for k does not depend on i.
+See :mod:`lossnet.comparison.label_ties` for what is drawn.
 """
 
 from __future__ import annotations
@@ -12,40 +10,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
+from lossnet.comparison.label_ties import association, changes, global_gradients
 from lossnet.drawing.lines import line_style, save_lines, tidy
 from lossnet.drawing.page import GREY, new_figure
 from lossnet.papers.figures import Studio
 
 METHODS = ("dvn", "seal-nce")
-#: Rows that a label, or a pair that goes together, must have at least; pairs that are drawn.
-FEWEST, PAIRS = 10, 4
-GRID = 21
-
-
-def global_gradients(energy: Any, y: Tensor) -> Tensor:
-    """∂E_global/∂y at outputs ``(n, L)``: the energy of inputs that say nothing."""
-    y = y.detach().requires_grad_(True)
-    (found,) = torch.autograd.grad(energy(torch.zeros_like(y), y.unsqueeze(0)).sum(), y)
-    return found.detach()
-
-
-def changes(energy: Any, labels: int) -> np.ndarray:
-    """How the gradient for label k changes as label i goes from 0 to 1: row i, column k."""
-    at = global_gradients(energy, torch.cat([torch.zeros(1, labels), torch.eye(labels)]))
-    return np.asarray((at[1:] - at[:1]).numpy())
-
-
-def association(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """p(k on | i on) - p(k on) by training rows, row i, column k; and which pairs are frequent."""
-    Y = np.asarray(Y, dtype=np.float64)
-    both, count = Y.T @ Y, Y.sum(0)
-    given = both / np.maximum(count, 1.0)[:, None]
-    frequent = (count >= FEWEST)[:, None] & (count >= FEWEST)[None, :]
-    # A label that is nearly always on has nothing to learn from others.
-    known = frequent & ~np.eye(len(count), dtype=bool) & (count <= 0.9 * len(Y))[None, :]
-    return given - count / len(Y), known
+#: Pairs that are drawn, and points of their lines.
+PAIRS, GRID = 4, 21
 
 
 def draw(studio: Studio) -> list[Path]:

@@ -92,7 +92,7 @@ def path_of(
     """Where the run with this data, method, seed and configuration is kept."""
     identity = json.dumps([data, method, _plain(configuration)], sort_keys=True)
     key = hashlib.sha256(identity.encode()).hexdigest()[:10]
-    return Path(folder) / _slug(data) / _slug(method) / f"{int(seed)}-{key}.json"
+    return Path(folder) / slug(data) / slug(method) / f"{int(seed)}-{key}.json"
 
 
 def get(
@@ -211,6 +211,6 @@ def _finite(name: str, value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _slug(name: str) -> str:
+def slug(name: str) -> str:
     """A folder name; the hash in the file name keeps names apart that share one."""
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", name).strip(".-") or "unnamed"

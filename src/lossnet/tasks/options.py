@@ -28,6 +28,13 @@ def non_negative(text: str) -> int:
     return int(text)
 
 
+def at_least_one(text: str) -> int:
+    """An integer of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 1")
+    return int(text)
+
+
 def probability(text: str) -> float:
     """A number from 0 to 1."""
     try:
@@ -43,4 +50,11 @@ def picture(text: str) -> str:
     """The name of a picture to write."""
     if Path(text).suffix.lower() not in PICTURES:
         raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PICTURES)}")
+    return text
+
+
+def web_page(text: str) -> str:
+    """The name of a page to write."""
+    if Path(text).suffix.lower() not in (".html", ".htm"):
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in .html")
     return text

@@ -32,13 +32,18 @@ _FACTS = {model_folder.LABELS: "labels", model_folder.VOCABULARY: "vocabulary"}
 _HISTORY = [{"phase": str, "epoch": int, "seconds": float}]
 
 
-def save(model: StructuredEstimator, path: str | Path, *, keep_energy: bool) -> Path:
-    """Write a fitted estimator's folder."""
-    used = model._proposal().nets | model.method_.predict.nets
+def nets_in_use(model: StructuredEstimator) -> set[str]:
+    """The nets that a fitted estimator's predictions need, and some that are not there."""
+    used = {*model._proposal().nets, *model.method_.predict.nets}
     weighed = model.decision_.weight or model._decision().weight
     used |= {"energy"} if weighed else set()
     used |= {str(getattr(model.nets_[name], "reads", None)) for name in used}
-    used |= {plan.base for name, plan in model.method_.derived.items() if name in used}
+    return used | {plan.base for name, plan in model.method_.derived.items() if name in used}
+
+
+def save(model: StructuredEstimator, path: str | Path, *, keep_energy: bool) -> Path:
+    """Write a fitted estimator's folder."""
+    used = nets_in_use(model)
     kept = [name for name in sorted(model.nets_) if keep_energy or name in used]
     _check_unchanged(model, kept)
     tensors, facts = model._pack()

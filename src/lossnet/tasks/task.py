@@ -13,9 +13,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from lossnet.plain_text import counted, metrics_table
+from lossnet.plain_text import metrics_table
 
 if TYPE_CHECKING:
+    from lossnet.tasks.description import Description
+    from lossnet.tasks.details import Details, Examples
     from lossnet.tasks.estimator import StructuredEstimator
     from lossnet.tasks.parts import Data, Parts
 
@@ -32,6 +34,20 @@ class Judged(NamedTuple):
 
     model: Any
     data: Any
+
+
+class Baseline(NamedTuple):
+    """What a comparison has next to the methods: something one would use instead.
+
+    Args:
+        what: it in words, for ``--help`` and reports.
+        random: whether it depends on the seed; otherwise it is fitted once for all seeds.
+        equal_time: whether it is trained as long as the slowest method, so that it comes last.
+    """
+
+    what: str
+    random: bool = True
+    equal_time: bool = False
 
 
 class Task:
@@ -62,6 +78,10 @@ class Task:
     facts_form: Mapping[str, Any] = {}
     #: How the columns of a comparison were measured, in words; may be empty.
     measured_how: str = ""
+    #: Methods of a comparison that names none.
+    compared_methods: tuple[str, ...] = ()
+    #: Outside baselines of a comparison by name; one that is a method's name is that method.
+    baselines: Mapping[str, Baseline] = {}
 
     @property
     def estimator(self) -> type[StructuredEstimator]:
@@ -86,6 +106,10 @@ class Task:
 
     def recognises(self, source: str) -> bool:
         """Whether DATA is of this task, as far as its name and its files' names show."""
+        return False
+
+    def takes(self, inputs: Any) -> bool:
+        """Whether inputs in memory, as ``fit`` of its estimator takes them, are of this task."""
         return False
 
     def read(
@@ -132,9 +156,14 @@ class Task:
         """What a user should know of the data to evaluate on, besides its own notes."""
         return []
 
-    def describe(self, data: Data, parts: Mapping[str, Data], args: argparse.Namespace) -> str:
-        """What ``describe`` prints of all data and of its parts."""
-        return f"{data.name}: {counted(len(data), self.unit.removesuffix('s'))}"
+    def describe(
+        self, data: Data, parts: Mapping[str, Data], args: argparse.Namespace
+    ) -> Description:
+        """What ``describe`` prints of all data and of its parts, and draws in its report."""
+        from lossnet.tasks.description import Description
+
+        sizes = [[part, f"{len(own):,}"] for part, own in parts.items()]
+        return Description(data.name, [[self.unit, f"{len(data):,}"], *sizes], data.notes)
 
     # Metrics ---------------------------------------------------------------------------------
 
@@ -153,6 +182,40 @@ class Task:
 
     def compared(self, parts: Parts[Any]) -> Sequence[str]:
         """The columns of a comparison, among the names that :meth:`flat` gives, and seconds."""
+        raise NotImplementedError
+
+    def judged_by(self, parts: Parts[Any], metric: Any) -> str:
+        """The metric that a comparison's methods are judged by, which :meth:`details` scores.
+
+        By default the first of :meth:`compared`; ``metric`` is what the estimator optimises.
+        """
+        return self.compared(parts)[0]
+
+    def examples(self, data: Any) -> Examples | None:
+        """The examples of a measured part as a report shows them; None where it shows none."""
+        return None
+
+    def details(self, model: Any, data: Any, measured: Measured) -> Details:
+        """What a comparison keeps of predictions besides what :meth:`measure` gave."""
+        from lossnet.tasks.details import Details
+
+        return Details()
+
+    def fit_baseline(
+        self, name: str, parts: Parts[Any], *, seed: int, seconds: float, template: Any
+    ) -> Any:
+        """Fit one of ``baselines``; :meth:`measure` and :meth:`details` take the result.
+
+        It has ``predict(data)`` and the attributes ``seconds_`` and ``parameters_``, a number or
+        None.
+
+        Args:
+            name: the baseline's.
+            parts: the data; thresholds are tuned on the validation part.
+            seed: of its randomness.
+            seconds: for how long one of equal time is trained.
+            template: an unfitted estimator of the task with the comparison's settings.
+        """
         raise NotImplementedError
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:

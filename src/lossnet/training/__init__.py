@@ -14,6 +14,7 @@ from lossnet.training.progress import (
 )
 from lossnet.training.source import Arrays, Source
 from lossnet.training.step import build_optimiser, step
+from lossnet.training.time_limit import Stopwatch, TimeLimit
 
 __all__ = [
     "Arrays",
@@ -24,6 +25,8 @@ __all__ = [
     "Progress",
     "ProgressLines",
     "Source",
+    "Stopwatch",
+    "TimeLimit",
     "Trainer",
     "build_optimiser",
     "predict",

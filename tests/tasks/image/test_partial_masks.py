@@ -100,7 +100,7 @@ def test_segmenters_learn_from_known_pixels(method, classes, tmp_path) -> None:
     shown = {"model": model.predict(images)}
     path = draw_segmentation(images, masks, shown, tmp_path / "a.png", classes=classes)
     assert path.stat().st_size > 1000
-    assert "not known" in describe(ImageData(images, masks), {}, classes=None, top=3)
+    assert "not known" in str(describe(ImageData(images, masks), {}, classes=None, top=3))
 
 
 def test_a_net_without_a_task_net_refuses() -> None:

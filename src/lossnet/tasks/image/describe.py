@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lossnet.plain_text import aligned, counted, some
+from lossnet.plain_text import counted, some
+from lossnet.tasks.description import Description, Listing
 from lossnet.tasks.image.images import ImageData, known_pixels
 from lossnet.tasks.parts import PARTS
 
@@ -51,13 +52,13 @@ def absent_classes(data: ImageData, classes: int | list[str] | None) -> list[str
     return [f"no training mask has the class{several} {some(absent)}"] if absent else []
 
 
-def describe(data: ImageData, parts: Mapping[str, Any], *, classes: Any, top: int) -> str:
+def describe(data: ImageData, parts: Mapping[str, Any], *, classes: Any, top: int) -> Description:
     """The description of all images of a data set, and of its parts where it has any."""
     counts = ", ".join(f"{len(parts[part]):,} {part}" for part in PARTS if part in parts)
     lines = [["images", f"{len(data):,} ({counts})" if counts else f"{len(data):,}"]]
     lines.append(["size", f"{data.size[0]} x {data.size[1]} (height x width)"])
     lines.append(["channels", f"{data.channels}"])
-    blocks = []
+    listings, shares = [], []
     if data.masks is None:
         lines.append(["masks", "none"])
     else:
@@ -74,7 +75,7 @@ def describe(data: ImageData, parts: Mapping[str, Any], *, classes: Any, top: in
         for number in sorted(range(len(shares)), key=lambda k: -shares[k][1])[:top]:
             images = int((data.masks == number).any((1, 2)).sum())
             rows.append([shares[number][0], f"{100 * shares[number][1]:.1f} %", f"{images:,}"])
-        blocks.append(f"commonest classes\n{aligned(rows, right=(1, 2))}")
+        listings.append(Listing("commonest classes", rows, (1, 2)))
     lines.append(["checksum", data.checksum()[:16]])
-    notes = [f"note: {note}" for note in data.notes]
-    return "\n\n".join(["\n".join([data.name, aligned(lines), *notes]), *blocks])
+    frequencies = {"classes": {name: 100 * share for name, share in shares}} if shares else {}
+    return Description(data.name, lines, data.notes, listings, frequencies)

@@ -15,6 +15,8 @@ from lossnet.tasks.options import count_or_names, picture
 from lossnet.tasks.task import Judged, Known, Measured, Task, once
 
 if TYPE_CHECKING:
+    from lossnet.tasks.description import Description
+    from lossnet.tasks.details import Details, Examples
     from lossnet.tasks.image.images import ImageData
     from lossnet.tasks.parts import Data, Parts
 
@@ -35,6 +37,7 @@ class ImageTask(Task):
     probabilities = "of every pixel (.npz)"
     estimator_path = "lossnet.tasks.image.segmenter:ImageSegmenter"
     default_method = "cross-entropy"
+    compared_methods: tuple[str, ...] = ("cross-entropy", "alen", "seal-nce")
     outputs = ("", ".npz")
     facts_form: Mapping[str, Any] = {"size": (None, [int]), "white": (None, int)}
 
@@ -62,6 +65,9 @@ class ImageTask(Task):
         from lossnet.tasks.image.folders import holds_images
 
         return holds_images(source)
+
+    def takes(self, inputs: Any) -> bool:
+        return len(getattr(inputs, "shape", ())) in (3, 4)
 
     def read(
         self,
@@ -119,7 +125,9 @@ class ImageTask(Task):
         for part, data in parts.items():
             trial._check_fits(data, f"the {part} part ({data.name})")
 
-    def describe(self, data: Any, parts: Mapping[str, Data], args: argparse.Namespace) -> str:
+    def describe(
+        self, data: Any, parts: Mapping[str, Data], args: argparse.Namespace
+    ) -> Description:
         from lossnet.tasks.image.describe import describe
 
         return describe(data, parts, classes=args.classes, top=args.top)
@@ -138,6 +146,17 @@ class ImageTask(Task):
 
     def compared(self, parts: Parts[Any]) -> Sequence[str]:
         return ("mean-iou", "global-iou", "pixel-accuracy", "seconds")
+
+    def examples(self, data: Any) -> Examples:
+        from lossnet.tasks.image.details import image_examples
+
+        return image_examples(data)
+
+    def details(self, model: Any, data: Any, measured: Measured) -> Details:
+        from lossnet.tasks.image.details import image_details
+        from lossnet.tasks.image.predictions import predicted
+
+        return image_details(model, data, predicted(model, data))
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
         return {"classes": model.classes_, **super().model_facts(model, args)}

@@ -6,16 +6,18 @@ import copy
 import csv
 import io
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lossnet.plain_text import counted
 from lossnet.tasks.options import count_or_names, picture, probability
-from lossnet.tasks.task import Judged, Known, Measured, Task, emit, once
+from lossnet.tasks.task import Baseline, Judged, Known, Measured, Task, emit, once
 
 if TYPE_CHECKING:
+    from lossnet.tasks.description import Description
+    from lossnet.tasks.details import Details, Examples
     from lossnet.tasks.multilabel.dataset import MultiLabelData
     from lossnet.tasks.parts import Parts
 
@@ -38,6 +40,7 @@ class MultiLabelTask(Task):
     not_in_files = frozenset({"task_net", "energy_net"})
     facts_form: Mapping[str, Any] = {"labels": [str], "features": [str], "labels_given": bool}
     measured_how = "as the models decide, or at 0.5 where a column says so"
+    compared_methods: tuple[str, ...] = ("auto", "cross-entropy", "seal-nce", "seal-regression")
 
     def add_options(self, group: Any, command: str) -> None:
         """``--labels``, and for a trained model ``--threshold``."""
@@ -57,6 +60,10 @@ class MultiLabelTask(Task):
         path = Path(source).expanduser()
         files = path.iterdir() if path.is_dir() else [path]
         return not path.exists() or any(extension(file) in EXTENSIONS for file in files)
+
+    def takes(self, inputs: Any) -> bool:
+        """A matrix: an array, sparse, or a DataFrame."""
+        return len(getattr(inputs, "shape", ())) == 2
 
     def read(
         self, source: str, args: Namespace, *, known: Known | None = None, labelled: bool = True
@@ -101,7 +108,7 @@ class MultiLabelTask(Task):
         """Missing values, and labels that are not known."""
         return _missing(data)
 
-    def describe(self, data: Any, parts: Mapping[str, Any], args: Namespace) -> str:
+    def describe(self, data: Any, parts: Mapping[str, Any], args: Namespace) -> Description:
         """Counts, the commonest labels, and which go together."""
         from lossnet.tasks.multilabel.describe import describe
 
@@ -133,6 +140,48 @@ class MultiLabelTask(Task):
     def compared(self, parts: Parts[Any]) -> tuple[str, ...]:
         """The usual metrics and the time."""
         return ("example-f1", "example-f1@0.5", "subset-accuracy", "micro-f1", "map", "seconds")
+
+    def judged_by(self, parts: Parts[Any], metric: Any) -> str:
+        """What the estimator optimises where rows can be scored by it, else example-F1."""
+        from lossnet.tasks.multilabel.details import SCORED
+
+        return str(metric) if metric in SCORED else SCORED[0]
+
+    def examples(self, data: Any) -> Examples:
+        """The rows' labels."""
+        from lossnet.tasks.multilabel.details import label_examples
+
+        return label_examples(data)
+
+    def details(self, model: Any, data: Any, measured: Measured) -> Details:
+        """Scores by row, F1 by label, and calibration where predictions are probabilities."""
+        from lossnet.tasks.multilabel.details import label_details
+
+        method = getattr(model, "method_", None)
+        calibrates = method is None or (method.task_net_predicts and model.refine is None)
+        return label_details(data, *_predicted(model, data), calibrates=calibrates)
+
+    @property
+    def baselines(self) -> Mapping[str, Baseline]:  # type: ignore[override]
+        """Those of scikit-learn, and an ensemble."""
+        from lossnet.tasks.multilabel.baselines import BASELINES
+
+        return BASELINES
+
+    def fit_baseline(
+        self, name: str, parts: Parts[Any], *, seed: int, seconds: float, template: Any
+    ) -> Any:
+        """Scikit-learn's on the features, or nets like the template."""
+        from lossnet.tasks.multilabel.baselines import fit_baseline
+
+        how: Any = {"seed": seed, "seconds": seconds, "template": template}
+        return fit_baseline(name, parts, self.feature_rows, **how)
+
+    def feature_rows(self, train: Any, template: Any) -> Callable[[Any], Any]:
+        """How data becomes rows for scikit-learn, learnt from the training part."""
+        from lossnet.tasks.multilabel.baselines import preparation
+
+        return preparation(train)
 
     def model_facts(self, model: Any, args: Namespace | None = None) -> dict[str, Any]:
         """The threshold, or the thresholds, and the decision."""
@@ -212,6 +261,9 @@ def _csv(model: Any, data: MultiLabelData, proba: bool) -> str:
 
 def _predicted(model: Any, data: MultiLabelData, threshold: Any = None) -> tuple[Any, Any]:
     """0/1 labels ``(n, L)``, by the model's decision or at a threshold, and probabilities."""
+    if hasattr(model, "predicted"):  # an outside baseline
+        found: tuple[Any, Any] = model.predicted(data, threshold)
+        return found
     rows, decision = model._unseen(data.without_labels()), model._decision()
     outputs = model._outputs(model._proposal(), rows)
     proba = model._calibrated(outputs)

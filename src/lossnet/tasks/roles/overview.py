@@ -7,24 +7,29 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lossnet.plain_text import aligned
+from lossnet.tasks.description import Description, Listing
 from lossnet.tasks.roles.metrics import GIVEN, repeated_roles
 from lossnet.tasks.roles.predicates import RoleData
 from lossnet.tasks.sequence.tags import Span, spans
 
 
-def describe_roles(data: RoleData, by_name: Mapping[str, RoleData]) -> str:
+def describe_roles(data: RoleData, by_name: Mapping[str, RoleData]) -> Description:
     """The description of a data set: all its predicates, and its parts where it has any."""
     parts = list(by_name.items())
-    columns = [("all", data), *parts] if parts else [("value", data)]
-    lines = [["", *(name for name, _ in columns)]]
+    columns = [("all", data), *parts] if parts else [("", data)]
+    lines = [["", *(name for name, _ in columns)]] if parts else []
     facts = [_facts(one) for _, one in columns]
     lines += [[name, *(values[name] for values in facts)] for name in facts[0]]
-    blocks = [f"{data.name}\n{aligned(lines, right=range(1, len(lines[0])))}"]
-    blocks[0] += "".join(f"\nnote: {note}" for note in data.notes)
-    if data.labelled:
-        blocks.append(_roles(data, parts))
-    return "\n\n".join(blocks)
+    counts, spans_of_all = roles_in(data), max(len(_spans(data)), 1)
+    shares = {role: 100 * count / spans_of_all for role, count in counts.most_common()}
+    return Description(
+        data.name,
+        lines,
+        data.notes,
+        [_roles(data, parts)] if data.labelled else [],
+        {"roles": shares} if shares else {},
+        {"words per sentence": [len(sentence.words) for sentence in data.sentences]},
+    )
 
 
 def roles_in(data: RoleData) -> Counter[str]:
@@ -65,7 +70,7 @@ def _range(lengths: list[int]) -> str:
     return f"{np.median(lengths):.0f}, at most {max(lengths):,}"
 
 
-def _roles(data: RoleData, parts: list[tuple[str, RoleData]]) -> str:
+def _roles(data: RoleData, parts: list[tuple[str, RoleData]]) -> Listing:
     """Every role: its spans in all and in each part, and how many words they have."""
     counts = [roles_in(one) for one in (data, *(part for _, part in parts))]
     words: Counter[str] = Counter()
@@ -75,4 +80,4 @@ def _roles(data: RoleData, parts: list[tuple[str, RoleData]]) -> str:
     for role, count in sorted(counts[0].items(), key=lambda item: (-item[1], item[0])):
         own = [f"{side[role]:,}" for side in counts]
         lines.append([role, *own, f"{words[role] / count:.2f}"])
-    return aligned(lines, right=range(1, len(lines[0])))
+    return Listing("", lines, range(1, len(lines[0])))

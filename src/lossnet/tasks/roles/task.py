@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from lossnet.plain_text import counted
 from lossnet.tasks.options import picture
+from lossnet.tasks.sequence.measured import ALL, TYPE
 from lossnet.tasks.sequence.span_metrics import SHARES
-from lossnet.tasks.sequence.task import ALL, TYPE, SequenceTask
+from lossnet.tasks.sequence.task import SequenceTask
 from lossnet.tasks.task import Judged, Known, Measured, Task, emit
 
 if TYPE_CHECKING:
+    from lossnet.tasks.description import Description
     from lossnet.tasks.parts import Parts
 
 STANDARD_INPUT = "-"
@@ -31,6 +33,7 @@ class RolesTask(SequenceTask):
     )
     estimator_path = "lossnet.tasks.roles.labeler:SemanticRoleLabeler"
     default_method = "seal-nce"
+    compared_methods: tuple[str, ...] = ("cross-entropy", "seal-nce")
     outputs = (".jsonl", ".gold_conll", ".txt")
     facts_form: Mapping[str, Any] = {"tags": [str]}
     measured_how = "F1 as CoNLL-2005's scorer counts; violations: predicates with a core role twice"
@@ -94,7 +97,9 @@ class RolesTask(SequenceTask):
 
         return unseen_tags(data, known["tags"])
 
-    def describe(self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace) -> str:
+    def describe(
+        self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace
+    ) -> Description:
         from lossnet.tasks.roles.overview import describe_roles
 
         return describe_roles(data, parts)
@@ -132,6 +137,13 @@ class RolesTask(SequenceTask):
 
     def compared(self, parts: Parts[Any]) -> Sequence[str]:
         return ["role-f1", "violations", "perfect", "seconds"]
+
+    def counts(self, model: Any, data: Any, predicted: Any) -> dict[str, Any]:
+        from lossnet.tasks.roles.metrics import role_scores
+
+        pairs = zip(data.tags, predicted, strict=True)
+        scores = [role_scores([gold], [guess]) for gold, guess in pairs]
+        return {"role-f1": [(one.correct, one.predicted, one.true) for one in scores]}
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
         return super().model_facts(model)

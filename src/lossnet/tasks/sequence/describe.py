@@ -9,13 +9,13 @@ import numpy as np
 
 from lossnet.data.brackets import Bracket
 from lossnet.errors import DataError
-from lossnet.plain_text import aligned
+from lossnet.tasks.description import Description, Listing
 from lossnet.tasks.sequence.sentences import SequenceData
 from lossnet.tasks.sequence.tags import Span, detect_scheme, has_spans, spans
 from lossnet.tasks.sequence.trees import TreeData
 
 
-def describe(data: SequenceData, by_name: Mapping[str, SequenceData], *, top: int) -> str:
+def describe(data: SequenceData, by_name: Mapping[str, SequenceData], *, top: int) -> Description:
     """The description of a data set: all its sentences, and its parts where it has any."""
     parts = list(by_name.items())
     scheme, broken = _scheme(data)
@@ -30,14 +30,20 @@ def describe(data: SequenceData, by_name: Mapping[str, SequenceData], *, top: in
         *([["documents", f"{len(set(data.documents)):,}"]] if data.documents else []),
         ["checksum", data.checksum()[:16]],
     ]
-    notes = [f"note: {note}" for note in [*data.notes, *broken]]
-    blocks = ["\n".join([data.name, aligned(lines), *notes])]
+    listings = []
     if has_spans(data.tag_names):
-        blocks.append(f"spans\n{_spans(data, parts)}")
+        listings.append(_spans("spans", data, parts))
     if isinstance(data, TreeData):
-        blocks.append(f"constituents\n{_spans(data, parts)}")
-    blocks.append(f"commonest tags\n{_tags(data, top)}")
-    return "\n\n".join(blocks)
+        listings.append(_spans("constituents", data, parts))
+    tags = _tags(data)
+    return Description(
+        data.name,
+        lines,
+        [*data.notes, *broken],
+        [*listings, _commonest(tags, data.n_tokens, top)],
+        {"tags": {tag: 100 * count / data.n_tokens for tag, count in tags}},
+        {"tokens per sentence": [len(tokens) for tokens in data.tokens]},
+    )
 
 
 def _scheme(data: SequenceData) -> tuple[str, list[str]]:
@@ -77,17 +83,19 @@ def _unseen(parts: list[tuple[str, SequenceData]]) -> list[list[str]]:
     return [["not in training", ", ".join(shares)]]
 
 
-def _tags(data: SequenceData, top: int) -> str:
+def _tags(data: SequenceData) -> list[tuple[str, int]]:
+    """The tags and how many tokens have them, the commonest first."""
     counts = Counter(tag for tags in data.tags or [] for tag in tags)
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _commonest(tags: list[tuple[str, int]], tokens: int, top: int) -> Listing:
     lines = [["tag", "tokens", "share"]]
-    lines += [
-        [tag, f"{count:,}", f"{100 * count / data.n_tokens:.1f} %"]
-        for tag, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:top]
-    ]
-    return aligned(lines, right=(1, 2))
+    lines += [[tag, f"{count:,}", f"{100 * count / tokens:.1f} %"] for tag, count in tags[:top]]
+    return Listing("commonest tags", lines, (1, 2))
 
 
-def _spans(data: SequenceData, parts: list[tuple[str, SequenceData]]) -> str:
+def _spans(title: str, data: SequenceData, parts: list[tuple[str, SequenceData]]) -> Listing:
     """Spans of every type: in all, in each part, and how many tokens they have."""
     found = [_of_part(part) for part in [data, *(part for _, part in parts)]]
     counts = [Counter(kind for kind, _, _ in side) for side in found]
@@ -98,7 +106,7 @@ def _spans(data: SequenceData, parts: list[tuple[str, SequenceData]]) -> str:
     for kind, count in sorted(counts[0].items(), key=lambda item: (-item[1], item[0])):
         own = [f"{side[kind]:,}" for side in counts]
         lines.append([kind or "(none)", *own, f"{tokens[kind] / count:.2f}"])
-    return aligned(lines, right=range(1, len(lines[0])))
+    return Listing(title, lines, range(1, len(lines[0])))
 
 
 def _of_part(data: SequenceData) -> list[Span] | list[Bracket]:

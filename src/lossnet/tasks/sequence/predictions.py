@@ -10,10 +10,10 @@ from typing import Any
 
 from lossnet.errors import SettingError
 from lossnet.tasks.sequence.conll import ConllFormat, conll_blocks, conll_text
+from lossnet.tasks.sequence.measured import counts_runs
 from lossnet.tasks.sequence.reading import with_columns
 from lossnet.tasks.sequence.sentences import SequenceData
 from lossnet.tasks.sequence.tags import PLAIN, TREES, Span, has_spans, spans
-from lossnet.tasks.sequence.task import counts_runs
 from lossnet.tasks.sequence.trees import trees_of
 
 PROBABILITY = "probability"

@@ -9,25 +9,16 @@ from typing import TYPE_CHECKING, Any
 from lossnet.errors import SettingError
 from lossnet.plain_text import aligned, counted, metrics_table
 from lossnet.tasks.options import names
-from lossnet.tasks.sequence.span_metrics import SHARES, SpanScores, span_scores, token_accuracy
-from lossnet.tasks.sequence.tags import (
-    BRACKETS,
-    PLAIN,
-    TREES,
-    detect_scheme,
-    has_spans,
-    spans,
-)
-from lossnet.tasks.task import Known, Measured, Task, emit
+from lossnet.tasks.sequence.measured import ALL, groups_of, types_of
+from lossnet.tasks.sequence.span_metrics import SHARES
+from lossnet.tasks.sequence.tags import BRACKETS, detect_scheme, has_spans, spans
+from lossnet.tasks.task import Baseline, Known, Measured, Task, emit
 
 if TYPE_CHECKING:
+    from lossnet.tasks.description import Description
+    from lossnet.tasks.details import Details, Examples
     from lossnet.tasks.parts import Parts
-    from lossnet.tasks.sequence.bracket_metrics import BracketScores
     from lossnet.tasks.sequence.sentences import SequenceData
-
-
-#: The group of the metrics over all types, and what the names of the others begin with.
-ALL, TYPE = "all", "type:"
 
 
 class SequenceTask(Task):
@@ -44,6 +35,8 @@ class SequenceTask(Task):
     probabilities = "of the tags chosen"
     estimator_path = "lossnet.tasks.sequence.tagger:SequenceTagger"
     default_method = "cross-entropy"
+    compared_methods: tuple[str, ...] = ("cross-entropy", "seal-nce", "seal-margin")
+    baselines: Mapping[str, Baseline] = {"crf": Baseline("a linear-chain CRF on the same net")}
     outputs: tuple[str, ...] = (".jsonl", ".conll", ".trees")
     facts_form: Mapping[str, Any] = {
         "layout": {
@@ -95,6 +88,11 @@ class SequenceTask(Task):
                 "sequence, or another --task where its .txt files hold rows of features"
             )
         return False
+
+    def takes(self, inputs: Any) -> bool:
+        """Lists of strings, one for each sentence."""
+        first = inputs[0] if isinstance(inputs, list | tuple) and inputs else None
+        return isinstance(first, list | tuple) and all(isinstance(word, str) for word in first)
 
     def read(
         self,
@@ -166,7 +164,9 @@ class SequenceTask(Task):
             notes.append(f"the tags are IOB1, and {only}: add --scheme IOB2")
         return notes
 
-    def describe(self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace) -> str:
+    def describe(
+        self, data: Any, parts: Mapping[str, Any], args: argparse.Namespace
+    ) -> Description:
         """Counts, tags, spans and words."""
         from lossnet.tasks.sequence.describe import describe
 
@@ -180,30 +180,14 @@ class SequenceTask(Task):
         Where they are trees, the same of brackets, and the share of exact trees. ``--strict``
         counts only spans that follow the scheme's rules, as seqeval's strict mode.
         """
-        from lossnet.tasks.sequence.bracket_metrics import bracket_scores
-        from lossnet.tasks.sequence.trees import trees_of
+        from lossnet.tasks.sequence.measured import measured_tags
 
-        strict = args is not None and args.strict
-        predicted = model.predict(data)
-        prefixed = has_spans({*data.tag_names, *model.tags_})
-        if strict and not prefixed:
-            raise SettingError(
-                "--strict counts spans, and these tags have no prefixes (B-, I-): leave it out"
-            )
-        if model.scheme_ == TREES:
-            trees = bracket_scores(trees_of(data.tags, data), trees_of(predicted, data))
-            about = {"exact-trees": trees.exact, "accuracy": token_accuracy(data.tags, predicted)}
-            return _by_type(trees, "bracket", about)
-        if not prefixed and not counts_runs(model):
-            return {ALL: {"accuracy": token_accuracy(data.tags, predicted)}}
-        mode, scheme = "strict" if strict else "conlleval", None if prefixed else PLAIN
-        scores = span_scores(data.tags, predicted, mode=mode, scheme=scheme)
-        return _by_type(scores, "span", {"accuracy": scores.accuracy})
+        return measured_tags(model, data, strict=args is not None and args.strict)
 
     def flat(self, measured: Measured) -> dict[str, float]:
         """``accuracy``, ``span-f1`` and so on, and ``span-f1:PER`` of each type."""
         kind = BRACKETS if BRACKETS in measured[ALL] else "span-f1"
-        types = {f"{kind}:{name}": values["f1"] for name, values in _types(measured)}
+        types = {f"{kind}:{name}": values["f1"] for name, values in types_of(measured)}
         return {**measured[ALL], **types}
 
     def table(self, report: Mapping[str, Measured]) -> str:
@@ -212,7 +196,7 @@ class SequenceTask(Task):
         blocks = [metrics_table(columns)]
         for part, measured in report.items():
             lines = [[f"{part} type".strip(), *SHARES, "spans", "predicted"]]
-            for name, values in _types(measured):
+            for name, values in types_of(measured):
                 shares = [f"{100 * values[share]:.2f}" for share in SHARES]
                 counts = [f"{int(values[count]):,}" for count in ("spans", "predicted")]
                 lines.append([name, *shares, *counts])
@@ -228,6 +212,33 @@ class SequenceTask(Task):
             return [BRACKETS, "exact-trees", "accuracy", "seconds"]
         spans = ["span-f1"] if has_spans(parts.train.tag_names) else []
         return ["accuracy", *spans, "seconds"]
+
+    def judged_by(self, parts: Parts[Any], metric: Any) -> str:
+        """The metric named, else F1 of spans, brackets or roles where there are any."""
+        compared = self.compared(parts)
+        if metric in compared:
+            return str(metric)
+        return next((name for name in compared if name.endswith("-f1")), compared[0])
+
+    def examples(self, data: Any) -> Examples:
+        """Tokens and their tags."""
+        from lossnet.tasks.sequence.details import tag_examples
+
+        return tag_examples(data)
+
+    def details(self, model: Any, data: Any, measured: Measured) -> Details:
+        """Counts by sentence, F1 by type, and calibration where predictions are probabilities."""
+        from lossnet.tasks.sequence.details import tag_details
+
+        predicted = model.predict(data)
+        counts = self.counts(model, data, predicted)
+        return tag_details(model, data, predicted, counts, groups_of(measured))
+
+    def counts(self, model: Any, data: Any, predicted: Any) -> Mapping[str, Any]:
+        """Right, predicted and true spans or brackets of each sentence, ``(n, 3)``, by metric."""
+        from lossnet.tasks.sequence.details import counts_of
+
+        return counts_of(model, data, predicted)
 
     def model_facts(self, model: Any, args: argparse.Namespace | None = None) -> dict[str, Any]:
         """How spans are counted, the decision, and the words that have vectors, or none."""
@@ -262,30 +273,6 @@ class SequenceTask(Task):
     def count(self, data: Any) -> int:
         """Sentences, and empty lines of a text."""
         return len(data) + len(data.blank)
-
-
-def counts_runs(model: Any) -> bool:
-    """Whether runs of plain tags are spans to a tagger: where its own metric counts spans.
-
-    Not otherwise: runs of parts of speech, say, mean nothing.
-    """
-    return bool(model.scheme_ == PLAIN and model.metric not in (None, "accuracy"))
-
-
-def _by_type(scores: SpanScores | BracketScores, kind: str, about: dict[str, float]) -> Measured:
-    """The scores of all spans and of each type."""
-    shares = {f"{kind}-{share}": getattr(scores, share) for share in SHARES}
-    measured: Measured = {ALL: about | shares}
-    for name, score in scores.types.items():
-        counts = {"spans": score.true, "predicted": score.predicted}
-        measured[TYPE + name] = {share: getattr(score, share) for share in SHARES} | counts
-    return measured
-
-
-def _types(measured: Measured) -> list[tuple[str, dict[str, float]]]:
-    """The metrics of each type of spans."""
-    groups = measured.items()
-    return [(name.removeprefix(TYPE), values) for name, values in groups if name != ALL]
 
 
 def _column(text: str) -> int | str:

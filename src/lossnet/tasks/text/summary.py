@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lossnet.plain_text import aligned
+from lossnet.tasks.description import Description, Listing
 from lossnet.tasks.multilabel.describe import describe_labels
 from lossnet.tasks.text.texts import TextData
 
 
-def describe(data: TextData, parts: Mapping[str, TextData], *, top: int) -> str:
+def describe(data: TextData, parts: Mapping[str, TextData], *, top: int) -> Description:
     """The description of a data set."""
     sizes = ", ".join(f"{len(part):,} {name}" for name, part in parts.items())
     words = np.array([len(text.split()) for text in data.texts])
@@ -26,17 +26,18 @@ def describe(data: TextData, parts: Mapping[str, TextData], *, top: int) -> str:
         ["label sets", f"{data.diversity:,} distinct"],
         ["checksum", data.checksum()[:16]],
     ]
-    notes = [f"note: {note}" for note in data.notes]
-    head = "\n".join([data.name, aligned(lines), *notes])
-    longest = f"longest texts\n{_longest(data, words, top)}"
-    return "\n\n".join([head, longest, *([describe_labels(data, top)] if data.labelled else [])])
+    found = describe_labels(data, top) if data.labelled else {"listings": []}
+    found["listings"] = [_longest(data, words, top), *found["listings"]]
+    return Description(
+        data.name, lines, data.notes, **found, lengths={"words per text": words.tolist()}
+    )
 
 
-def _longest(data: TextData, words: np.ndarray, top: int) -> str:
+def _longest(data: TextData, words: np.ndarray, top: int) -> Listing:
     lines = [["row", "words", "characters", "begins"]]
     for k in np.argsort(-words, kind="stable")[:top]:
         text = data.texts[k]
         begins = " ".join(text[:200].split())
         begins = begins if len(begins) <= 40 else f"{begins[:40].rstrip()} ..."
         lines.append([f"{k}", f"{words[k]:,}", f"{len(text):,}", begins])
-    return aligned(lines, right=(0, 1, 2))
+    return Listing("longest texts", lines, (0, 1, 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from lossnet.tasks.multilabel.task import MultiLabelTask, add_threshold
 from lossnet.tasks.task import Known, Measured, Task, once
 
 if TYPE_CHECKING:
+    from lossnet.tasks.description import Description
     from lossnet.tasks.parts import Parts
     from lossnet.tasks.text.records import TextFormat
 
@@ -30,6 +31,7 @@ class TextTask(MultiLabelTask):
     )
     estimator_path = "lossnet.tasks.text.classifier:TextClassifier"
     default_method = "seal-nce"
+    compared_methods: tuple[str, ...] = ("cross-entropy", "seal-nce", "seal-regression")
     facts_form: Mapping[str, Any] = {
         "labels": [str],
         "text_column": (None, str, int),
@@ -60,6 +62,10 @@ class TextTask(MultiLabelTask):
         path = Path(source).expanduser()
         files = path.iterdir() if path.is_dir() else [path]
         return any(extension(file) == ".jsonl" for file in files)
+
+    def takes(self, inputs: Any) -> bool:
+        """A sequence of strings."""
+        return hasattr(inputs, "__getitem__") and len(inputs) > 0 and isinstance(inputs[0], str)
 
     def read(
         self, source: str, args: Namespace, *, known: Known | None = None, labelled: bool = True
@@ -108,7 +114,7 @@ class TextTask(MultiLabelTask):
 
         return unseen_labels(data, known["labels"])
 
-    def describe(self, data: Any, parts: Mapping[str, Any], args: Namespace) -> str:
+    def describe(self, data: Any, parts: Mapping[str, Any], args: Namespace) -> Description:
         """Lengths of texts, the commonest labels, and which go together."""
         from lossnet.tasks.text.summary import describe
 
@@ -121,6 +127,14 @@ class TextTask(MultiLabelTask):
         if args is not None:
             _note_truncation(model, data)
         return super().measure(model, data, args)
+
+    def feature_rows(self, train: Any, template: Any) -> Callable[[Any], Any]:
+        """TF-IDF rows, as the estimator has them without an encoder."""
+        from lossnet.tasks.text.tfidf import Tfidf
+
+        own = {"longest": template.ngrams, "least": template.min_count}
+        coder = Tfidf.learn(train.texts, **own, most=template.max_features)
+        return lambda data: coder.rows(data.texts)
 
     def write(self, model: Any, data: Any, args: Namespace) -> None:
         """The labels of every text, as JSON lines or CSV."""
