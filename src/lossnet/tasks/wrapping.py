@@ -55,6 +55,10 @@ class WrappingEstimator(Wrapping):
         """The bases as given, checked."""
         raise NotImplementedError
 
+    def _default_method(self) -> Method:
+        """How the energy is trained where ``method`` is None."""
+        return residual()
+
     def _model(self, method: Method, **params: Any) -> StructuredEstimator:
         """The inner estimator, unfitted."""
         raise NotImplementedError
@@ -69,7 +73,7 @@ class WrappingEstimator(Wrapping):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         same = *self.deciding, *_TRAINING
         params = {name: getattr(self, name) for name in same}
-        method = residual() if self.method is None else self.method
+        method = self._default_method() if self.method is None else self.method
         model = self._model(method, random_state=seed, **params)
         model._check_settings()
         return seeded(bases, None if self.random_state is None else seed), model, seed

@@ -36,7 +36,7 @@ class LogitData(SequenceData):
 
     def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> Self:
         """The given sentences, in the order given."""
-        index = np.arange(len(self))[list(rows)].reshape(-1)
+        index: list[int] = np.arange(len(self))[list(rows)].tolist()
         return replace(super().subset(rows), logits=[self.logits[k] for k in index])
 
 
@@ -79,9 +79,7 @@ class LogitTagger(SequenceTagger):
         check_is_fitted(self, "nets_")
         return sentences
 
-    def _source(
-        self, data: Any, *, training: bool = False, reward: Any = None
-    ) -> SentenceSource:
+    def _source(self, data: Any, *, training: bool = False, reward: Any = None) -> SentenceSource:
         targets, collate = numbered_tags(data.tags, self.tags_), partial(batched, self.device)
         return SentenceSource(data.logits, collate, targets, tags=len(self.tags_))
 
@@ -108,7 +106,9 @@ class LogitTagger(SequenceTagger):
             what = f"tags absent from training have no energy: {some(sorted(strange))}"
             raise DataError(f"{what}; leave such sentences out")
         if data.n_unknown:
-            raise DataError(f"{data.n_unknown:,} tags are not known; only complete sentences have an energy")
+            raise DataError(
+                f"{data.n_unknown:,} tags are not known; only complete sentences have an energy"
+            )
 
         def judge(context: Context) -> Tensor:
             return context.energy(context.target.unsqueeze(0))[0]

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from lossnet.checks import check_choice
 from lossnet.errors import DataError
 from lossnet.method import Method
+from lossnet.recipes import residual
 from lossnet.streams import stream_seed
 from lossnet.structure import StructureGain
 from lossnet.tasks.bases import seeded
@@ -30,11 +31,11 @@ class StructuredTagger(WrappingEstimator):
     """Any model of token probabilities, and an energy that knows which tags follow each other.
 
     The base's probabilities q take the tags of a sentence as independent. For every training
-    sentence they are computed by a base that was fitted without it, and a chain energy E learns to
-    tell the true tags from samples of q. The joint is p(y|x) ∝ q(y|x) exp(-E(q(x), y)), a chain,
-    by which tags are decided exactly for the ``metric`` where held-out sentences support it;
-    otherwise the base's most probable tags stay. The base that predicts is fitted on all
-    sentences.
+    sentence they are computed by a base that was fitted without it, and a chain energy E learns
+    what they lack: the joint p(y|x) ∝ q(y|x) exp(-E(q(x), y)) is a chain, trained by its exact
+    likelihood. Tags are decided by it for the ``metric``, exactly too, where held-out sentences
+    support that; otherwise the base's most probable tags stay. The base that predicts is fitted on
+    all sentences.
 
     X is a list of sentences: lists of tokens, each whatever the base takes, a dict, a vector or a
     word; or an array, sparse matrix or frame ``(T, features)`` for each sentence. y is a list of
@@ -52,8 +53,8 @@ class StructuredTagger(WrappingEstimator):
             the others. Sentences of one document stay together.
         metric: what tags are decided for: ``"accuracy"``, ``"span-f1"`` or ``"strict-span-f1"``,
             see :class:`~lossnet.SequenceTagger`.
-        method: how the energy is trained; None is :func:`lossnet.recipes.residual` with its
-            defaults.
+        method: how the energy is trained; None is ``lossnet.recipes.residual(samples=None)``, by
+            the exact likelihood of the joint.
         follow_scheme: predict tags that are valid IOB2 or BIOES if the training tags are, the
             base's too.
         decode, decode_samples: how tags are decided, see :class:`~lossnet.SequenceTagger`.
@@ -93,7 +94,9 @@ class StructuredTagger(WrappingEstimator):
 
     # Fitting ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None, validation_data: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, groups: Any = None, validation_data: Any = None
+    ) -> Self:
         """Fit the base on all sentences, and the energy on its out-of-fold probabilities.
 
         Args:
@@ -133,6 +136,9 @@ class StructuredTagger(WrappingEstimator):
     def _bases(self) -> list[Any]:
         check_choice("metric", self.metric, METRICS)
         return as_taggers(self.base, self.unit)
+
+    def _default_method(self) -> Method:
+        return residual(samples=None)
 
     def _model(self, method: Method, **params: Any) -> LogitTagger:
         return LogitTagger(method, chain=False, **params)
@@ -181,7 +187,9 @@ class StructuredTagger(WrappingEstimator):
         model, data = self._ready(X, y)
         return model.energies(data)
 
-    def structure_gain(self, X: Any, y: Any = None, *, max_rows: int | None = None) -> StructureGain:
+    def structure_gain(
+        self, X: Any, y: Any = None, *, max_rows: int | None = None
+    ) -> StructureGain:
         """Nats a sentence that the joint knows beyond the base, on sentences it was not fitted on.
 
         ``print`` it for the result in words. Of more than ``max_rows`` sentences, by default 1,000,
