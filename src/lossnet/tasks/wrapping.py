@@ -17,14 +17,14 @@ from lossnet.tasks.decision import Decision
 from lossnet.tasks.estimator import StructuredEstimator
 
 
-class Wrapping(MetaEstimatorMixin, BaseEstimator):
+class FittedWrapper(MetaEstimatorMixin, BaseEstimator):
     """What every fitted one has."""
 
     model_: Any
 
 
 @dataclass(eq=False, repr=False)
-class WrappingEstimator(Wrapping):
+class WrappingEstimator(FittedWrapper):
     """A base whose probabilities are the inputs of an inner estimator, ``model_``.
 
     A subclass says what may be a base, how the inner estimator is made, and implements ``fit``.

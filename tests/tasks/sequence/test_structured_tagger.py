@@ -166,6 +166,14 @@ def test_spans_follow_the_scheme_and_are_never_worse_than_the_base_on_validation
     assert model.set_params(follow_scheme=False, decode="argmax").score(X, y) <= 1.0
 
 
+def test_spans_of_plain_tags_are_decided_by_the_most_probable_sequence(data) -> None:
+    X, y = data
+    model = quick(metric="span-f1", max_epochs=40, folds=2).fit(X * 3, y * 3, validation_data=data)
+    assert model.decision_.rule == "mode"
+    before = model.set_params(decode="argmax").score(X, y)
+    assert model.set_params(decode="auto").score(X, y) > before + 0.05
+
+
 # Cross-fitting ---------------------------------------------------------------------------------
 
 
@@ -409,6 +417,7 @@ T = [{"word": "a"}]
         ([T] * 4, [["A"]] * 3 + [[None]], None, "1 tags are not known"),
         ([T] * 4, [["A"]] * 3 + [[3]], None, "token 0 is 3; expected a non-empty string"),
         ("train.conll", None, None, r"X is 'train.conll'; give a list of sentences"),
+        ([T, np.array(3)], [["A"]] * 2, None, r"sentence 1 .* of X is array\(3\)"),
         ([T, "Ann left"], [["A"]] * 2, None, "sentence 1 .* of X is 'Ann left'"),
         ([T] * 4, [["A"], ["B"]] * 2, [T], "validation_data must be a pair"),
         ([T] * 4, [["A"], ["B"]] * 2, ([T], [["A", "A"]]), "validation_data: .* 1 tokens and 2"),
@@ -473,3 +482,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(data) -> None:
     with pytest.raises(DataError, match="tags absent from training have no energy: 'Z'"):
         model.energy(X[:1], [["Z"] * len(X[0])])
     assert model.score(X[:1], [["Z"] * len(X[0])]) == 0.0
+    with pytest.raises(DataError, match="the tags are not known; give y"):
+        model.energy(X)
+    with pytest.raises(DataError, match="1 tags are not known; give y, complete"):
+        model.energy(X[:1], [[None, *y[0][1:]]])

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from lossnet.context import Context
 from lossnet.energies import ChainEnergy, Energy
 from lossnet.errors import DataError, SettingError
+from lossnet.method import Method
 from lossnet.nets import Tokens
 from lossnet.plain_text import some
 from lossnet.tasks.decision import Decision
@@ -100,15 +101,20 @@ class LogitTagger(SequenceTagger):
 
     # Outputs ---------------------------------------------------------------------------------
 
+    def _rules_for(self, method: Method, *, named: bool) -> list[str]:
+        found = super()._rules_for(method, named=named)
+        # For spans of plain tags: exact, where comparing samples with each other would take long.
+        missing = method.meaning.joint is not None and not {"samples", "mode"} & {*found}
+        return [*found, "mode"] if missing else found
+
     def energies(self, data: LogitData) -> np.ndarray:
         """The energy of every sentence's tags, ``(n,)``."""
         if strange := set(data.tag_names) - set(self.tags_):
             what = f"tags absent from training have no energy: {some(sorted(strange))}"
             raise DataError(f"{what}; leave such sentences out")
-        if data.n_unknown:
-            raise DataError(
-                f"{data.n_unknown:,} tags are not known; only complete sentences have an energy"
-            )
+        if data.n_unknown or not data.labelled:
+            what = f"{data.n_unknown:,} tags" if data.labelled else "the tags"
+            raise DataError(f"{what} are not known; give y, complete, to have its energy")
 
         def judge(context: Context) -> Tensor:
             return context.energy(context.target.unsqueeze(0))[0]

@@ -37,9 +37,8 @@ class Sentences:
             raise DataError(f"X is {reprlib.repr(X)}; {rule}")
         given = list(X)
         for k, sentence in enumerate(given):
-            if isinstance(sentence, str | dict) or not (
-                hasattr(sentence, "shape") or hasattr(sentence, "__len__")
-            ):
+            tokens = hasattr(sentence, "__len__") and getattr(sentence, "ndim", 1) > 0
+            if isinstance(sentence, str | dict) or not tokens:
                 what = f"sentence {k} (counted from 0) of X is {reprlib.repr(sentence)}"
                 raise DataError(f"{what}; give a list of tokens, or an array (T, features)")
         tokens = [[TOKEN] * count(sentence) for sentence in given]

@@ -144,8 +144,9 @@ def _fit_tokens(one: Any, tokens: Any, tags: list[str]) -> None:
     try:
         one.fit(tokens, tags)
     except (ValueError, TypeError, AttributeError) as error:
-        token = reprlib.repr(tokens[0] if isinstance(tokens, list) else type(tokens).__name__)
-        what = f"base {type(one).__name__} cannot be fitted on tokens such as {token} ({error})"
+        kind = f"tokens such as {reprlib.repr(tokens[0])}" if isinstance(tokens, list) else ""
+        kind = kind or f"the tokens, a {type(tokens).__name__} of shape {tokens.shape}"
+        what = f"base {type(one).__name__} cannot be fitted on {kind} ({error})"
         remedy = "give each token as features that it takes, a dict with DictVectorizer or a vector"
         raise DataError(f"{what}; {remedy}; a base of sentences needs unit='sentence'") from error
 
