@@ -24,6 +24,7 @@ from lossnet.tasks.sequence.inputs import scheme_of
 from lossnet.tasks.sequence.sentences import SequenceData
 from lossnet.tasks.sequence.tagger import SequenceTagger
 from lossnet.tasks.sequence.tokens import padded
+from lossnet.tasks.structure import check_joint
 
 #: What stands for tokens of which only the logits are known.
 TOKEN = "token"
@@ -123,8 +124,8 @@ class LogitTagger(SequenceTagger):
 
     def marginals(self, data: LogitData) -> list[np.ndarray]:
         """The probability of every tag under the joint, ``(T, C)`` for every sentence."""
-        self._check_kept(joint := Decision("samples", weight=1.0))
-        return self._each(self._joint(joint).marginals, data)
+        check_joint(self.method_, self.nets_)
+        return self._each(self._joint(Decision("samples", weight=1.0)).marginals, data)
 
     def save(self, path: Any, *, keep_energy: bool = True) -> NoReturn:
         """Refused: without the model that gives its logits it is of no use."""

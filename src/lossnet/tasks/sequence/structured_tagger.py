@@ -173,7 +173,10 @@ class StructuredTagger(WrappingEstimator):
         return model.predict_proba(data)
 
     def marginals(self, X: Any) -> list[np.ndarray]:
-        """Probabilities of the tags under the joint of base and energy, exactly, as above."""
+        """Probabilities of the tags under the joint of base and energy, ``(T, C)`` each, exactly.
+
+        With ``follow_scheme`` over the sequences that are valid in the scheme.
+        """
         model, data = self._ready(X)
         return model.marginals(data)
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from lossnet.checks import check_choice
 from lossnet.errors import DataError, SettingError
 from lossnet.tasks.bases import as_bases
-from lossnet.tasks.sequence.tagging import TaggingEstimator
+from lossnet.tasks.sequence.tagger import SequenceTagger
 
 Array = np.ndarray[Any, Any]
 #: What a row of a base's inputs is.
@@ -42,7 +42,7 @@ def unit_of(base: Any, unit: Unit) -> str:
     """What a base takes, ``"token"`` or ``"sentence"``."""
     if unit != "auto":
         return unit
-    tagger = isinstance(base, TaggingEstimator) or hasattr(base, "predict_marginals")
+    tagger = isinstance(base, SequenceTagger) or hasattr(base, "predict_marginals")
     return "sentence" if tagger else "token"
 
 
