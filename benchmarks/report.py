@@ -30,6 +30,7 @@ import partial_labels
 import roles
 import sequence
 import structured_decisions
+import tagger_wrapper
 import tagging_speed
 import text
 import wrapper
@@ -200,6 +201,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "defaults-exact": lambda: printed(defaults.table, metric="subset-accuracy"),
     "members": lambda: printed(members.table),
     "wrapper": lambda: printed(wrapper.table, metric="subset-accuracy"),
+    "tagger-wrapper": lambda: printed(tagger_wrapper.table, data=list(sequence.TASKS)),
     "partial-labels": lambda: printed(partial_labels.table),
     "ising": lambda: printed(ising.table, couplings=list(ising.COUPLINGS)),
     "decisions-exact": lambda: printed(label_decisions.table, metric="subset-accuracy"),

@@ -115,6 +115,9 @@ from lossnet.tasks.multilabel.structured import (
 from lossnet.tasks.roles.labeler import (
     SemanticRoleLabeler as SemanticRoleLabeler,
 )
+from lossnet.tasks.sequence.structured_tagger import (
+    StructuredTagger as StructuredTagger,
+)
 from lossnet.tasks.sequence.tagger import (
     SequenceTagger as SequenceTagger,
 )

@@ -10,7 +10,7 @@ from lossnet.contrasts import NCE, LeastSquares, Margin, Perceptron, Ranking, Re
 from lossnet.contrasts.meaning import DENSITY, ORDER, RATIO, SCORE, VALUE
 from lossnet.objectives import Likelihood
 from lossnet.proposals import GBI, NetOutput, Perturbed, Samples
-from lossnet.recipes import METHODS, build
+from lossnet.recipes import METHODS, build, residual
 from lossnet.spaces import Binary
 from lossnet.tasks.method_checks import refinement
 from lossnet.tasks.multilabel import Ising
@@ -61,6 +61,13 @@ def test_without_the_cost_inside_implicit_methods_estimate_probabilities() -> No
     assert build("implicit-nce", plain).meaning == DENSITY
     assert build("implicit-cd", plain).meaning == RATIO
     assert Likelihood().meaning("energy") == DENSITY
+
+
+def test_a_likelihood_next_to_a_net_gives_a_ratio_to_the_task_net_alone() -> None:
+    assert Likelihood(q="task").meaning("energy") == RATIO
+    assert Likelihood(q="noise").meaning("energy") == ORDER
+    assert residual(samples=None).meaning == residual().meaning == RATIO
+    assert residual(samples=None).nets == {"task", "energy"}
 
 
 def test_ranking_against_what_has_no_log_q_gives_an_order() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from lossnet.context import Context
-from lossnet.contrasts.meaning import DENSITY, Meaning
+from lossnet.contrasts.meaning import DENSITY, ORDER, RATIO, Meaning
 from lossnet.errors import SettingError
 from lossnet.needs import EXACT, TARGET, RunsEnergy
 from lossnet.objectives.objective import Objective, wrong_net
@@ -18,17 +18,34 @@ from lossnet.objectives.objective import Objective, wrong_net
 class Likelihood(RunsEnergy, Objective):
     """-log p(y*|x) = E(x, y*) + log Σ_y exp(-E(x, y)): a conditional random field.
 
-    For energies that have ``log_partition``, such as a chain.
+    With a net q, whose positions are independent, p ∝ q exp(-E) and the loss is
+
+        log q(y*|x) - log p(y*|x) = E(x, y*) + log Σ_y q(y|x) exp(-E(x, y)),
+
+    minus the nats that E adds to q. It is what ranking (paper 001, Eq. 10) against K samples of q
+    tends to, less log K, as K grows.
+
+    For energies that have ``log_partition``, such as a chain, and with q positions' energies
+    ``(B, T, C)`` as their encoding.
 
     Args:
         energy: name of the energy.
+        q: name of the net, which is constant here; None has none.
     """
 
     energy: str = "energy"
+    q: str | None = None
     needs = EXACT | TARGET
 
+    @property
+    def nets(self) -> frozenset[str]:
+        return super().nets | ({self.q} if self.q else set())
+
     def meaning(self, energy: str) -> Meaning | None:
-        return DENSITY if energy == self.energy else None
+        if energy != self.energy:
+            return None
+        # A ratio gives probabilities only next to its q: the task-net itself.
+        return {None: DENSITY, "task": RATIO}.get(self.q, ORDER)
 
     def check(self, *, keep_graph: bool, trains: Sequence[str]) -> None:
         if self.energy not in trains:
@@ -41,5 +58,8 @@ class Likelihood(RunsEnergy, Objective):
                 f"the energy must have a log_partition, as ChainEnergy, got {type(energy).__name__}"
             )
         e = context.energy(context.target.unsqueeze(0), self.energy)[0]
-        z: Tensor = energy.log_partition(context.encoded(self.energy), context.batch.mask)
+        h = context.encoded(self.energy)
+        if self.q is not None:
+            h = h - context.logits(self.q).detach().log_softmax(-1)
+        z: Tensor = energy.log_partition(h, context.batch.mask)
         return e + z

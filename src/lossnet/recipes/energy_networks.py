@@ -13,7 +13,7 @@ from lossnet.contrasts import NCE, Margin, Ranking, Regression
 from lossnet.costs import get_cost
 from lossnet.gradients import Unrolled
 from lossnet.method import Method, Optimiser, Phase, Update
-from lossnet.objectives import Judge
+from lossnet.objectives import Judge, Likelihood
 from lossnet.parameters import Count, Weight
 from lossnet.proposals import GBI, Combined, Either, NetOutput, Random, Samples, Target, Zeros
 from lossnet.recipes.parts import energy_update, pretrain
@@ -123,15 +123,19 @@ def nce_phase(optimiser: Optimiser, noise: Samples) -> Phase:
 
 def residual(
     *,
-    samples: Count = 50,
+    samples: Count | None = 50,
     energy_optimiser: Optimiser = Optimiser(5e-3, weight_decay=1e-2, plateau=5),
 ) -> Method:
     """What a given net with independent outputs lacks: an energy that knows truth from sample.
 
     Ranking (paper 001, Eq. 10) against samples of q, the net ``"task"``, which is never trained:
-    E learns log q(y|x) - log p(y|x), so that the joint is q exp(-E). It has no name of its own in
-    ``METHODS``, for the net must be given; see :class:`~lossnet.StructuredClassifier`.
+    E learns log q(y|x) - log p(y|x), so that the joint is q exp(-E). ``samples=None`` is the limit
+    of many, exactly, for a chain energy. It has no name of its own in ``METHODS``, for the net must
+    be given; see :class:`~lossnet.StructuredClassifier` and :class:`~lossnet.StructuredTagger`.
     """
-    update = energy_update(energy_optimiser, Ranking(), Samples(samples, "task"))
+    if samples is None:
+        update = Update("energy", Likelihood(q="task"), optimiser=energy_optimiser)
+    else:
+        update = energy_update(energy_optimiser, Ranking(), Samples(samples, "task"))
     phase = Phase((update,), monitor="loss", name="residual")
     return Method("residual", (phase,), given=frozenset({"task"}))

@@ -1,19 +1,23 @@
 """Sentences in batches of similar length, and the exact objective and proposal of a chain."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from lossnet.batch import Batch
 from lossnet.context import Context
-from lossnet.contrasts import Margin
+from lossnet.contrasts import Margin, Ranking
 from lossnet.costs import l1
 from lossnet.energies import ChainEnergy, LabelEnergy
 from lossnet.errors import SettingError
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.nets import TokenFeatures, Tokens
 from lossnet.objectives import Compare, Likelihood
-from lossnet.proposals import Minimiser
+from lossnet.proposals import Minimiser, Samples
 from lossnet.spaces import Binary, Categorical
 from lossnet.tasks.sequence.batches import SentenceSource
 from lossnet.training import Trainer, predict
@@ -100,6 +104,28 @@ def test_the_likelihood_is_the_enumerated_one() -> None:
     torch.testing.assert_close(Likelihood()(context), e_target + torch.logsumexp(-e, 0))
     y = Minimiser()(context).y
     torch.testing.assert_close(context.energy(y)[0], e.amin(0))
+
+
+def test_the_likelihood_next_to_a_net_is_the_enumerated_one_and_the_limit_of_ranking() -> None:
+    """log q(y*) - log p(y*) with p ∝ q exp(-E), in a batch with padding."""
+    rows = [i for i, w in enumerate(SENTENCES) if len(w) in (3, 4)][:8]
+    batch = source().batch(torch.tensor(rows))
+    q = torch.randn(len(rows), 4, TAGS, generator=torch.Generator().manual_seed(0))
+    nets = {"energy": chain(), "task": torch.nn.Identity()}
+    context = Context(nets, batch, Categorical(), given={"task": q})
+    found = Likelihood(q="task")(context)
+    assert batch.target is not None
+    e_target = context.energy(batch.target.unsqueeze(0))[0]
+    for row, number in enumerate(rows):
+        paths = Categorical().enumerate((len(SENTENCES[number]), TAGS)).float()
+        paths = F.pad(paths, (0, 0, 0, 4 - paths.shape[1])).unsqueeze(1)
+        paths = paths.expand(-1, len(rows), -1, -1)
+        log_q = Categorical().log_prob(q, paths, batch.mask)[:, row]
+        z = torch.logsumexp(log_q - context.energy(paths)[:, row], 0)
+        torch.testing.assert_close(found[row], e_target[row] + z)
+    many = replace(context, generator=torch.Generator().manual_seed(0))
+    ranked = Compare(Ranking(), Samples(20_000))(many) - math.log(20_000)
+    torch.testing.assert_close(found, ranked, atol=0.02, rtol=0)
 
 
 @pytest.mark.parametrize("margin", [0.5, 2.0])

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from lossnet.errors import DataError, SettingError
@@ -15,35 +14,12 @@ from lossnet.errors import DataError, SettingError
 Array = np.ndarray[Any, Any]
 
 
-def as_bases(base: Any) -> list[Any]:
-    """The classifiers that ``base`` is, one or several; an error where one cannot be a base."""
-    if isinstance(base, str | bytes | dict) or base is None:
-        raise SettingError(f"base must be a classifier or a list of classifiers, got {base!r}")
-    bases = list(base) if isinstance(base, list | tuple) else [base]
-    if not bases:
-        raise SettingError("base must hold at least one classifier, got an empty list")
+def check_classifiers(bases: Sequence[Any]) -> None:
+    """Raise where a base gives no probabilities."""
     for one in bases:
-        name = type(one).__name__
-        if isinstance(one, type) or not hasattr(one, "fit"):
-            rule = "base must be a classifier, such as ExtraTreesClassifier()"
-            raise SettingError(f"{rule}, got {one!r}")
         if not hasattr(one, "predict_proba"):
             remedy = "use one that has, or CalibratedClassifierCV in MultiOutputClassifier"
-            raise SettingError(f"base {name} has no predict_proba; {remedy}")
-    return bases
-
-
-def seeded(bases: Sequence[Any], seed: int | None) -> list[Any]:
-    """Unfitted copies; with a seed, their random states that are None are set to it."""
-    copies = [clone(one) for one in bases]
-    for one in copies if seed is not None else []:
-        free = [
-            key
-            for key, value in one.get_params().items()
-            if value is None and key.rpartition("__")[2] == "random_state"
-        ]
-        one.set_params(**dict.fromkeys(free, seed))
-    return copies
+            raise SettingError(f"base {type(one).__name__} has no predict_proba; {remedy}")
 
 
 @dataclass(frozen=True)

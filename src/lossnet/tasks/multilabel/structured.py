@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NoReturn, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.base import ClassifierMixin
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from lossnet.checks import check_int
-from lossnet.errors import DataError, SettingError
+from lossnet.errors import DataError
 from lossnet.method import Method
-from lossnet.recipes import residual
 from lossnet.streams import stream_seed
 from lossnet.structure import StructureGain
+from lossnet.tasks.bases import as_bases, seeded
 from lossnet.tasks.cross_fitting import out_of_fold
-from lossnet.tasks.decision import Decision
-from lossnet.tasks.multilabel.bases import as_bases, fit_bases, seeded
+from lossnet.tasks.multilabel.bases import check_classifiers, fit_bases
 from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.stratified import stratified_folds
@@ -32,10 +30,11 @@ from lossnet.tasks.multilabel.structured_inputs import (
     validation_of,
 )
 from lossnet.tasks.multilabel.targets import Labels
+from lossnet.tasks.wrapping import WrappingEstimator
 
 
 @dataclass(eq=False, repr=False)
-class StructuredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class StructuredClassifier(ClassifierMixin, WrappingEstimator):
     """Any classifier with ``predict_proba``, and an energy that knows which labels go together.
 
     The base's probabilities q take labels as independent. For every training row they are computed
@@ -83,23 +82,14 @@ class StructuredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     (80, 3)
     """
 
-    base: Any
     _: KW_ONLY
-    folds: int = 4
     metric: str | Callable[..., float] = "subset-accuracy"
-    method: Method | None = None
     hidden: Sequence[int] = ()
     global_hidden: int = 64
     threshold: float | Literal["tuned", "tuned-per-label"] = "tuned"
-    decode: str = "auto"
-    decode_samples: int = 200
-    validation_fraction: float = 0.25
-    batch_size: int = 32
-    max_epochs: int = 100
-    patience: int = 10
-    device: Any = "cpu"
-    random_state: Any = None
-    verbose: int = 0
+
+    deciding: ClassVar[tuple[str, ...]] = (*WrappingEstimator.deciding, "threshold")
+    nouns: ClassVar[str] = "classifiers"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -148,29 +138,21 @@ class StructuredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.label_names_, self.classes_ = model.label_names_, model.classes_
         return self
 
-    def _check_settings(self) -> tuple[list[Any], MultiLabelClassifier, int]:
-        """Unfitted bases, the classifier on top of them and the seed; an error before any fit."""
-        bases = as_bases(self.base)
-        check_int("folds", self.folds, least=2)
-        if not (self.method is None or isinstance(self.method, Method)):
-            rule = "method must be a lossnet.Method whose task-net is given, as residual(), or None"
-            raise SettingError(f"{rule}, got {self.method!r}")
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        model = self._model(seed)
-        model._check_settings()
-        return seeded(bases, None if self.random_state is None else seed), model, seed
+    def _bases(self) -> list[Any]:
+        bases = as_bases(self.base, noun="classifier", example="ExtraTreesClassifier()")
+        check_classifiers(bases)
+        return bases
 
-    def _model(self, seed: int) -> MultiLabelClassifier:
+    def _model(self, method: Method, **params: Any) -> MultiLabelClassifier:
         """The classifier whose inputs are logits of the base."""
         return MultiLabelClassifier(
-            residual() if self.method is None else self.method,
+            method,
             task_net=given_logits,
             hidden=self.hidden,
             global_hidden=self.global_hidden,
             energy_dropout=0.0,
             standardise=False,
-            random_state=seed,
-            **{name: getattr(self, name) for name in _PASSED_ON},
+            **params,
         )
 
     # Predicting ------------------------------------------------------------------------------
@@ -179,7 +161,7 @@ class StructuredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """The classifier on top, its parameters as they are now, and its inputs ``(n, L)``."""
         check_is_fitted(self, "model_")
         found = self._fitted.proba(X.X if isinstance(X, MultiLabelData) else X)
-        self.model_.set_params(**{name: getattr(self, name) for name in _DECIDING})
+        self._decides_as_set()
         return self.model_, logits_of(found, self._floor)
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -233,11 +215,6 @@ class StructuredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self
 
     @property
-    def decision_(self) -> Decision:
-        """How label sets are decided, and what was measured of it on held-out rows."""
-        return self.model_.decision_
-
-    @property
     def threshold_(self) -> Any:
         """The threshold of the base's probabilities."""
         return self.model_.threshold_
@@ -252,18 +229,6 @@ class StructuredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Names of the columns of X, where the base knows."""
         found: np.ndarray = self._fitted.models[0].feature_names_in_
         return found
-
-    def save(self, path: Any) -> NoReturn:
-        """Refused: a model folder holds no foreign objects."""
-        name = type(self).__name__
-        what = f"{name} holds classifiers of other libraries, which a model folder cannot store"
-        raise SettingError(f"{what}; use joblib.dump(model, {str(path)!r}) and joblib.load")
-
-
-#: Parameters that the inner classifier has by the same name; those that decide may change later.
-_DECIDING = ("metric", "threshold", "decode", "decode_samples")
-_PASSED_ON = (*_DECIDING, "validation_fraction", "batch_size", "max_epochs", "patience", "device",
-              "verbose")  # fmt: skip
 
 
 def given_logits(features: int, labels: int) -> nn.Module:

@@ -55,6 +55,9 @@ from lossnet.tasks.sequence.span_metrics import (
 from lossnet.tasks.sequence.span_metrics import (
     token_accuracy as token_accuracy,
 )
+from lossnet.tasks.sequence.structured_tagger import (
+    StructuredTagger as StructuredTagger,
+)
 from lossnet.tasks.sequence.tagger import (
     SequenceTagger as SequenceTagger,
 )

@@ -19,6 +19,21 @@ from lossnet.training.source import SimilarLengths
 _TOKENS = 1 << 15
 
 
+def numbered_tags(
+    given: Sequence[Sequence[Any]] | None, tags: Sequence[str]
+) -> list[np.ndarray] | None:
+    """The numbers of sentences' tags, ``(T,)`` each, -1 where one is not known; None without any.
+
+    A tag absent from training can never be right; it stands for no span, or for any tag.
+    """
+    if given is None:
+        return None
+    number: dict[Any, int] = {tag: i for i, tag in enumerate(tags)}
+    other = number.get("O", 0)
+    number |= {None: -1}
+    return [np.array([number.get(tag, other) for tag in row]) for row in given]
+
+
 class SentenceSource(SimilarLengths):
     """Sentences of various lengths, padded batch by batch.
 

@@ -30,7 +30,7 @@ from lossnet.streams import stream_seed
 from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.model_folder import CONFIG, LABELS, VOCABULARY
 from lossnet.tasks.sequence import decoding
-from lossnet.tasks.sequence.batches import SentenceSource
+from lossnet.tasks.sequence.batches import SentenceSource, numbered_tags
 from lossnet.tasks.sequence.deciding import TagDecisions
 from lossnet.tasks.sequence.decoding import TagRules, path_decoder, tag_rules
 from lossnet.tasks.sequence.features import count_lost, features, sentences
@@ -151,13 +151,7 @@ class TaggingEstimator(TagDecisions):
         coded, collate = sentences(self, data)
         if training and reward is None:
             self.words_lost_ = count_lost(self, coded)
-        targets = None
-        if data.tags is not None:
-            number: dict[Any, int] = {tag: i for i, tag in enumerate(self.tags_)}
-            # A tag absent from training can never be right; it stands for no span, or for any tag.
-            other = number.get("O", 0)
-            number |= {None: -1}
-            targets = [np.array([number.get(t, other) for t in tags]) for tags in data.tags]
+        targets = numbered_tags(data.tags, self.tags_)
 
         def judge(rows: Sequence[int], mask: Tensor) -> Rewarded:
             assert reward is not None
