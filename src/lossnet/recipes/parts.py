@@ -20,7 +20,21 @@ from lossnet.needs import UNLABELLED
 from lossnet.objectives import Compare, Compound, Judge, Objective, Part
 from lossnet.proposals.net import NetOutput
 from lossnet.proposals.proposal import Proposal
+from lossnet.ranges import Around, Dimension, Range
 from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
+
+
+#: What a search tries of the optimisers, the same for every method.
+TASK_SPACE: dict[str, Dimension] = {
+    "task_optimiser.lr": Around(10),
+    "task_optimiser.weight_decay": Range(1e-6, 1e-1, log=True),
+}
+ENERGY_SPACE: dict[str, Dimension] = {
+    "energy_optimiser.lr": Around(10),
+    "energy_optimiser.weight_decay": Range(1e-6, 1e-1, log=True),
+}
+#: Of a loss-net and a task-net that follows it.
+BOTH_SPACE = TASK_SPACE | ENERGY_SPACE | {"energy_weight": Around(10)}
 
 
 def together(

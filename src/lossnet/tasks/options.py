@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg")
@@ -26,6 +27,19 @@ def non_negative(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 0")
     return int(text)
+
+
+def duration(text: str) -> float:
+    """Seconds of a time such as 90s, 30m or 1h30m.
+
+    >>> duration("1h30m")
+    5400.0
+    """
+    found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", text)
+    seconds = sum(int(n or 0) * k for n, k in zip(found.groups(), (3600, 60, 1))) if found else 0
+    if not seconds:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 90s, 30m or 1h30m")
+    return float(seconds)
 
 
 def probability(text: str) -> float:

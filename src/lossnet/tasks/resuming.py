@@ -9,11 +9,14 @@ from sklearn.utils import check_random_state
 
 from lossnet.checks import describe
 from lossnet.errors import SettingError
-from lossnet.training import Checkpoint, Trainer, reporters, resume, save_checkpoint
+from lossnet.training import Callback, Checkpoint, Trainer, reporters, resume, save_checkpoint
 
 
 class Resumes:
     """The seed of a fit, and what an estimator does during training besides training."""
+
+    #: Called as training proceeds, besides the estimator's own: what a search or a plan needs.
+    _callbacks: tuple[Callback, ...] = ()
 
     def _seed(self: Any) -> int:
         """The seed of a fit: the ``random_state`` itself, or a number drawn from it."""
@@ -35,6 +38,7 @@ class Resumes:
         A checkpoint belongs to the data ``given``, of which some may be None.
         """
         trainer.callbacks += reporters(self._metric_name(), verbose=bool(self.verbose))
+        trainer.callbacks += self._callbacks
         if checkpoint is None:
             return
         free = {"device", "random_state", "refine", "verbose", "decode", "decode_samples"}

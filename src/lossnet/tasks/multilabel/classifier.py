@@ -15,6 +15,7 @@ from lossnet.checks import check_choice, check_factory, check_share
 from lossnet.errors import DataError, SettingError
 from lossnet.method import Method
 from lossnet.needs import CONSTRAINT
+from lossnet.ranges import Choice, Range
 from lossnet.spaces import Binary
 from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.multilabel import class_weights, thresholds
@@ -34,7 +35,9 @@ from lossnet.training.predict import over_batches
 
 #: What ``method="auto"`` sets; and where there is one task-net, as version 0.1 always had.
 ALONE = Row({"method": "seal-nce"})
-AUTOMATIC = Row({"method": "seal-nce", "members": 4, "trees": 300}, {"energy_steps": 1})
+AUTOMATIC = Row(
+    {"method": "seal-nce", "members": 4, "trees": 300, "batch_size": 32}, {"energy_steps": 1}
+)
 #: The same from so many training rows, where an epoch has enough batches.
 MANY_ROWS = 2000
 LARGE = Row({**AUTOMATIC.parameters, "batch_size": 64, "patience": 5}, AUTOMATIC.method_params)
@@ -159,6 +162,11 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
 
     provides = LabelNets.provides | CONSTRAINT
     papers, former = PAPERS, {"0.1": ALONE}
+    search_space = {
+        **LabelNets.search_space,
+        "hidden": Choice((200,), (400,), (200, 200), (400, 400), (800, 800)),
+        "dropout": Range(0.0, 0.8),
+    }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

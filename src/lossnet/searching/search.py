@@ -1,0 +1,329 @@
+"""The search itself: trials one after another, pruned on validation data, by one worker or more."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lossnet.checks import check_int, describe
+from lossnet.errors import DataError, LossnetError, SettingError, TrainingError
+from lossnet.ranges import Dimension, Drawn
+from lossnet.searching import study as attributes
+from lossnet.searching.results import SearchResult, TrialRow, write_trials
+from lossnet.searching.space import space_of, start_of, with_values
+from lossnet.searching.storage import explained, need_optuna
+from lossnet.searching.study import Study
+from lossnet.searching.workers import Worker
+from lossnet.tasks.method_checks import check_given
+from lossnet.training import Callback, Trainer
+
+#: Epochs of a phase before a trial may be pruned in it.
+WARMUP = 3
+#: Seconds between looks at the trials of other workers.
+PAUSE = 1.0
+TRIALS_FILE = "trials.csv"
+
+
+class BudgetOverError(Exception):
+    """Ends a trial at the end of the time budget; a later search runs it again."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """What every trial is trained and validated on.
+
+    Args:
+        inputs: the first arguments of ``fit``: inputs and truth, or data that holds both.
+        validation: the same of validation rows.
+        fit_params: further arguments of ``fit``.
+        checksums: of all of it, to know a search by.
+    """
+
+    inputs: tuple[Any, ...]
+    validation: Any
+    fit_params: Mapping[str, Any]
+    checksums: str
+
+
+@dataclass
+class Search:
+    """A search that is prepared: everything is checked, nothing has run.
+
+    Args:
+        model: the estimator, with the settings before the search.
+        data: what to train and validate on.
+        space: what is tried of each parameter.
+        folder: the search's folder, None to keep nothing.
+        storage: the URL of a database that workers of several machines share.
+        name: of the study in its storage.
+        say: prints a line of progress.
+    """
+
+    model: Any
+    data: Data
+    space: dict[str, Drawn]
+    folder: Path | None = None
+    storage: str | None = None
+    name: str = "search"
+    say: Callable[[str], None] = field(default=lambda line: None)
+
+    def run(self, trials: int, budget: float | None = None) -> SearchResult:
+        """Run trials until there are so many, or for so many seconds.
+
+        Trials of other workers are waited for: if one is killed, its trial is run here.
+        """
+        ends = math.inf if budget is None else time.monotonic() + budget
+        need_optuna()
+        with explained(self.folder, self.storage), Worker(self.folder) as worker:
+            own = self.identity(), self.space, start_of(self.model, self.space)
+            given = {"seed": self.model._seed(), "worker": worker}
+            study = Study(self.folder, self.storage, self.name, *own, **given)
+            waited = False
+            while True:
+                with ExitStack() as turn:
+                    turn.enter_context(worker.turn())
+                    study.recover()
+                    self._write(study)
+                    number = None if time.monotonic() >= ends else study.next_number(trials)
+                    if number is not None:
+                        trial = _Trial(self, study, turn.close, ends, first=number == 0)
+                        study.run(number, trial)
+                        if trial.unfit is not None:
+                            raise trial.unfit
+                        self._report(study.rows(), number, trials)
+                        continue
+                    others = study.running()
+                if not others or time.monotonic() >= ends:
+                    break
+                if not waited:
+                    self.say(f"waiting for {others} trials of other workers")
+                waited = True
+                time.sleep(PAUSE)
+            found = study.rows()
+            return SearchResult(self.metric, self.space, found, study.importances())
+
+    @property
+    def metric(self) -> str:
+        """Name of the validation metric."""
+        return str(self.model._metric_name())
+
+    def identity(self) -> dict[str, Any]:
+        """What the result depends on, besides the number of trials, as JSON."""
+        free = {"verbose", "device", "random_state", "method"}
+        params = {k: describe(v) for k, v in self.model.resolved_params().items() if k not in free}
+        return {
+            "task": type(self.model).__name__,
+            "method": str(self.model.get_params(deep=False)["method"]),
+            "data": self.data.checksums,
+            "metric": self.metric,
+            "seed": self.model._seed(),
+            "settings": params,
+            "space": {name: str(drawn) for name, drawn in self.space.items()},
+        }
+
+    def fitted(self, values: Mapping[str, Any], *callbacks: Callback) -> Any:
+        """An estimator with these values, trained; the same each time."""
+        model = with_values(self.model, values)
+        model._callbacks = callbacks
+        given = {"validation_data": self.data.validation, **self.data.fit_params}
+        with warnings.catch_warnings():
+            if callbacks:  # hints on how to train are of no use in a search
+                warnings.simplefilter("ignore")
+            model.fit(*self.data.inputs, **given)
+        del model._callbacks
+        return model
+
+    def value(self, model: Any) -> float:
+        """The validation metric of a trained estimator, as it decides."""
+        given = self.data.validation
+        inputs = given if isinstance(given, tuple) else (given,)
+        return float(model._decided_score(model._scored(inputs)))
+
+    def _write(self, study: Study) -> None:
+        if self.folder is not None:
+            write_trials(self.folder / TRIALS_FILE, self.space, study.rows())
+
+    def _report(self, rows: list[TrialRow], number: int, trials: int) -> None:
+        (row,) = (row for row in rows if row.number == number)
+        best = SearchResult(self.metric, self.space, rows).best
+        shown = row.state if row.value is None else f"{100 * row.value:.2f}"
+        shown += f" ({row.error})" if row.error else ", pruned" if row.state == "pruned" else ""
+        if best is not None:
+            shown += f"; best {100 * (best.value or 0):.2f} (trial {best.number})"
+        took = "" if row.seconds is None else f", {row.seconds:.1f} s"
+        self.say(f"[{number + 1}/{trials}] {self.metric} {shown}{took}")
+
+
+class _Trial(Callback):
+    """One trial: draws values, trains, reports each epoch, ends early where it is not promising."""
+
+    def __init__(
+        self,
+        search: Search,
+        study: Study,
+        claimed: Callable[[], None],
+        ends: float,
+        *,
+        first: bool,
+    ) -> None:
+        self._search, self._study = search, study
+        self._claimed, self._ends = claimed, ends
+        self._trial: Any = None
+        self._epochs = 0
+        self._first = first
+        #: Why no trial can work, if the first one cannot.
+        self.unfit: LossnetError | None = None
+
+    def __call__(self, trial: Any) -> float:
+        """Run the trial; its value."""
+        values = self._study.draw(trial)
+        self._claimed()
+        self._trial, began = trial, time.perf_counter()
+        try:
+            value = self._search.value(self._search.fitted(values, self))
+            if not math.isfinite(value):
+                raise TrainingError(f"the validation metric is {value}")
+            return value
+        except (self._study.Pruned, BudgetOverError):
+            raise
+        except Exception as error:
+            if self._first and isinstance(error, SettingError | DataError):
+                self.unfit = error
+                raise
+            trial.set_user_attr(attributes.ERROR, f"{type(error).__name__}: {error}"[:500])
+            raise
+        finally:
+            trial.set_user_attr(attributes.EPOCHS, self._epochs)
+            trial.set_user_attr(attributes.SECONDS, time.perf_counter() - began)
+
+    def on_epoch(self, trainer: Trainer) -> None:
+        """Report the best metric of the phase so far, and stop where it is below the median."""
+        self._epochs = len(trainer.history)
+        if time.monotonic() >= self._ends:
+            raise BudgetOverError
+        if trainer.phase.monitor != "metric" or trainer.best is None:
+            return
+        # A step means the same epoch of the same phase in every trial.
+        step = trainer.phase_index * trainer.max_epochs + trainer.epoch
+        self._trial.report(trainer.best, step)
+        if trainer.epoch > WARMUP and self._trial.should_prune():
+            raise self._study.Pruned
+
+
+def search(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    validation_data: Any = None,
+    trials: int = 50,
+    space: Mapping[str, Dimension] | None = None,
+    budget: float | None = None,
+    out: str | Path | None = None,
+    storage: str | None = None,
+    name: str = "search",
+    fit_params: Mapping[str, Any] | None = None,
+    verbose: int = 0,
+) -> SearchResult:
+    """Search better settings of an estimator on validation data, and train it with the best.
+
+    The first trial has the settings of ``model``; parameters that it was given stay as they are.
+    Needs the extra ``lossnet[search]``.
+
+    Args:
+        model: an estimator, which is not changed; its ``random_state`` must be an integer.
+        X: inputs, or data that holds inputs and truth.
+        y: the truth.
+        validation_data: as in ``fit``; None holds out ``validation_fraction`` of the rows, the
+            same in every trial.
+        trials: how many settings to try.
+        space: :class:`~lossnet.ranges.Range`, ``Around`` or ``Choice`` by the parameter's name, in
+            place of those that method and estimator declare or in addition to them.
+        budget: seconds after which no more is tried.
+        out: a folder for the study, to continue it or to share it with other processes.
+        storage: the URL of a database that processes on several machines share.
+        name: of the study in that database.
+        fit_params: further arguments of ``fit``.
+        verbose: 1 prints a line for each trial.
+    """
+    check_int("trials", trials)
+    check_budget(budget)
+    say = print if verbose else lambda line: None
+    data = data_of(model, (X,) if y is None else (X, y), validation_data, fit_params or {})
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    found = prepare(model, data, space, folder=folder, storage=storage, name=name, say=say)
+    result = found.run(trials, budget)
+    best = require_best(result)
+    return replace(result, model=found.fitted(best.values))
+
+
+def prepare(
+    model: Any,
+    data: Data,
+    changes: Mapping[str, Dimension] | None = None,
+    *,
+    fixed: Collection[str] = (),
+    **options: Any,
+) -> Search:
+    """A search of the estimator's settings, everything checked; see :class:`Search`."""
+    need_optuna()
+    if not isinstance(model.random_state, int):
+        rule = "random_state must be an integer, so that a search can continue"
+        raise SettingError(f"{rule}, got {model.random_state!r}")
+    method = model._check_settings()
+    given = {name: data.fit_params.get(name) is not None for name in ("unlabelled", "reward")}
+    check_given(method, **given)
+    return Search(model, data, space_of(model, changes, fixed=fixed), **options)
+
+
+def data_of(
+    model: Any, inputs: tuple[Any, ...], validation: Any, fit_params: Mapping[str, Any]
+) -> Data:
+    """The data of a search; without validation data some rows are held out for it."""
+    from sklearn.base import clone
+    from sklearn.utils import _safe_indexing
+
+    copy = clone(model)
+    read = copy._labelled(inputs, "the training data")
+    checksums = [read.checksum()]
+    if validation is None:
+        fraction, rows = model.validation_fraction, len(read)
+        if not 1 <= round(fraction * rows) < rows:
+            what = f"validation_fraction={fraction} of {rows} rows leaves none to validate on"
+            raise DataError(f"{what}; a search needs some: pass validation data")
+        parts = copy._cut(read, round(fraction * rows) / rows, copy._seed())
+        if len(inputs) == 1:
+            train, validation = (read.subset(part) for part in parts)
+            inputs = (train,)
+        else:
+            cut = [[_safe_indexing(one, part) for one in inputs] for part in parts]
+            inputs, validation = tuple(cut[0]), tuple(cut[1])
+    given = validation if isinstance(validation, tuple) else (validation,)
+    checksums.append(clone(model)._labelled(given, "validation_data").checksum())
+    known = [value for value in fit_params.values() if hasattr(value, "checksum")]
+    checksums += [value.checksum() for value in known]
+    return Data(inputs, validation, fit_params, " ".join(checksums))
+
+
+def require_best(result: SearchResult) -> TrialRow:
+    """The best trial, or an error that says why there is none."""
+    if (best := result.best) is not None:
+        return best
+    errors = [row.error for row in result.trials if row.error]
+    if errors:
+        raise TrainingError(f"no trial is complete; the last one failed: {errors[-1]}")
+    raise TrainingError("no trial was completed in the time; raise the budget")
+
+
+def check_budget(budget: float | None) -> None:
+    """Raise unless this is a number of seconds, or None."""
+    if budget is not None and not (isinstance(budget, int | float) and 0 < budget < math.inf):
+        raise SettingError(f"budget must be a number of seconds above 0, got {budget!r}")
