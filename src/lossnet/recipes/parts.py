@@ -23,7 +23,6 @@ from lossnet.proposals.proposal import Proposal
 from lossnet.ranges import Around, Dimension, Range
 from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
 
-
 #: What a search tries of the optimisers, the same for every method.
 TASK_SPACE: dict[str, Dimension] = {
     "task_optimiser.lr": Around(10),

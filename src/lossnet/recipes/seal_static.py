@@ -58,9 +58,7 @@ def seal_static_regression(
     return Method(name, (energy, _task_phase(name, task, task_steps)))
 
 
-@searched(
-    BOTH_SPACE | {"entropy_weight": Range(0.0, 1.0), "samples": Range(20, 160, log=True)}
-)
+@searched(BOTH_SPACE | {"entropy_weight": Range(0.0, 1.0), "samples": Range(20, 160, log=True)})
 def seal_static_nce(
     *,
     energy_weight: Weight = 1.0,

@@ -12,43 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from lossnet.checks import check_int, describe
-from lossnet.errors import DataError, LossnetError, SettingError, TrainingError
+from lossnet.errors import SettingError, TrainingError
 from lossnet.ranges import Dimension, Drawn
-from lossnet.searching import study as attributes
 from lossnet.searching.results import SearchResult, TrialRow, write_trials
+from lossnet.searching.rows import Data, data_of
 from lossnet.searching.space import space_of, start_of, with_values
 from lossnet.searching.storage import explained, need_optuna
 from lossnet.searching.study import Study
+from lossnet.searching.trial import Trial
 from lossnet.searching.workers import Worker
 from lossnet.tasks.method_checks import check_given
-from lossnet.training import Callback, Trainer
+from lossnet.training import Callback
 
-#: Epochs of a phase before a trial may be pruned in it.
-WARMUP = 3
 #: Seconds between looks at the trials of other workers.
 PAUSE = 1.0
 TRIALS_FILE = "trials.csv"
-
-
-class BudgetOverError(Exception):
-    """Ends a trial at the end of the time budget; a later search runs it again."""
-
-
-@dataclass(frozen=True)
-class Data:
-    """What every trial is trained and validated on.
-
-    Args:
-        inputs: the first arguments of ``fit``: inputs and truth, or data that holds both.
-        validation: the same of validation rows.
-        fit_params: further arguments of ``fit``.
-        checksums: of all of it, to know a search by.
-    """
-
-    inputs: tuple[Any, ...]
-    validation: Any
-    fit_params: Mapping[str, Any]
-    checksums: str
 
 
 @dataclass
@@ -92,10 +70,10 @@ class Search:
                     self._write(study)
                     number = None if time.monotonic() >= ends else study.next_number(trials)
                     if number is not None:
-                        trial = _Trial(self, study, turn.close, ends, first=number == 0)
+                        trial = Trial(self._tried, study, turn.close, ends)
                         study.run(number, trial)
-                        if trial.unfit is not None:
-                            raise trial.unfit
+                        if number == 0 and trial.unusable is not None:
+                            raise trial.unusable
                         self._report(study.rows(), number, trials)
                         continue
                     others = study.running()
@@ -139,8 +117,9 @@ class Search:
         del model._callbacks
         return model
 
-    def value(self, model: Any) -> float:
-        """The validation metric of a trained estimator, as it decides."""
+    def _tried(self, values: Mapping[str, Any], callback: Callback) -> float:
+        """The validation metric of an estimator with these values, as it decides."""
+        model = self.fitted(values, callback)
         given = self.data.validation
         inputs = given if isinstance(given, tuple) else (given,)
         return float(model._decided_score(model._scored(inputs)))
@@ -158,62 +137,6 @@ class Search:
             shown += f"; best {100 * (best.value or 0):.2f} (trial {best.number})"
         took = "" if row.seconds is None else f", {row.seconds:.1f} s"
         self.say(f"[{number + 1}/{trials}] {self.metric} {shown}{took}")
-
-
-class _Trial(Callback):
-    """One trial: draws values, trains, reports each epoch, ends early where it is not promising."""
-
-    def __init__(
-        self,
-        search: Search,
-        study: Study,
-        claimed: Callable[[], None],
-        ends: float,
-        *,
-        first: bool,
-    ) -> None:
-        self._search, self._study = search, study
-        self._claimed, self._ends = claimed, ends
-        self._trial: Any = None
-        self._epochs = 0
-        self._first = first
-        #: Why no trial can work, if the first one cannot.
-        self.unfit: LossnetError | None = None
-
-    def __call__(self, trial: Any) -> float:
-        """Run the trial; its value."""
-        values = self._study.draw(trial)
-        self._claimed()
-        self._trial, began = trial, time.perf_counter()
-        try:
-            value = self._search.value(self._search.fitted(values, self))
-            if not math.isfinite(value):
-                raise TrainingError(f"the validation metric is {value}")
-            return value
-        except (self._study.Pruned, BudgetOverError):
-            raise
-        except Exception as error:
-            if self._first and isinstance(error, SettingError | DataError):
-                self.unfit = error
-                raise
-            trial.set_user_attr(attributes.ERROR, f"{type(error).__name__}: {error}"[:500])
-            raise
-        finally:
-            trial.set_user_attr(attributes.EPOCHS, self._epochs)
-            trial.set_user_attr(attributes.SECONDS, time.perf_counter() - began)
-
-    def on_epoch(self, trainer: Trainer) -> None:
-        """Report the best metric of the phase so far, and stop where it is below the median."""
-        self._epochs = len(trainer.history)
-        if time.monotonic() >= self._ends:
-            raise BudgetOverError
-        if trainer.phase.monitor != "metric" or trainer.best is None:
-            return
-        # A step means the same epoch of the same phase in every trial.
-        step = trainer.phase_index * trainer.max_epochs + trainer.epoch
-        self._trial.report(trainer.best, step)
-        if trainer.epoch > WARMUP and self._trial.should_prune():
-            raise self._study.Pruned
 
 
 def search(
@@ -282,35 +205,6 @@ def prepare(
     given = {name: data.fit_params.get(name) is not None for name in ("unlabelled", "reward")}
     check_given(method, **given)
     return Search(model, data, space_of(model, changes, fixed=fixed), **options)
-
-
-def data_of(
-    model: Any, inputs: tuple[Any, ...], validation: Any, fit_params: Mapping[str, Any]
-) -> Data:
-    """The data of a search; without validation data some rows are held out for it."""
-    from sklearn.base import clone
-    from sklearn.utils import _safe_indexing
-
-    copy = clone(model)
-    read = copy._labelled(inputs, "the training data")
-    checksums = [read.checksum()]
-    if validation is None:
-        fraction, rows = model.validation_fraction, len(read)
-        if not 1 <= round(fraction * rows) < rows:
-            what = f"validation_fraction={fraction} of {rows} rows leaves none to validate on"
-            raise DataError(f"{what}; a search needs some: pass validation data")
-        parts = copy._cut(read, round(fraction * rows) / rows, copy._seed())
-        if len(inputs) == 1:
-            train, validation = (read.subset(part) for part in parts)
-            inputs = (train,)
-        else:
-            cut = [[_safe_indexing(one, part) for one in inputs] for part in parts]
-            inputs, validation = tuple(cut[0]), tuple(cut[1])
-    given = validation if isinstance(validation, tuple) else (validation,)
-    checksums.append(clone(model)._labelled(given, "validation_data").checksum())
-    known = [value for value in fit_params.values() if hasattr(value, "checksum")]
-    checksums += [value.checksum() for value in known]
-    return Data(inputs, validation, fit_params, " ".join(checksums))
 
 
 def require_best(result: SearchResult) -> TrialRow:

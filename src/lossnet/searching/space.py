@@ -45,7 +45,9 @@ def space_of(
             raise unknown("parameter of the search space", name, values)
         drawn = each if not hasattr(each, "factor") else each.including(values[name])
         if drawn is None:
-            raise SettingError(f"{name} is {values[name]!r}: only numbers above 0 have surroundings")
+            raise SettingError(
+                f"{name} is {values[name]!r}: only numbers above 0 have surroundings"
+            )
         found[name] = _as_integers(drawn, values[name])
     for name, drawn in found.items():
         for value in drawn.ends:

@@ -85,7 +85,7 @@ class Study:
             if owner in dead or lost:
                 self._study.tell(trial.number, state=self._states.FAIL, skip_if_finished=True)
         trials = self._study.get_trials(deepcopy=False)
-        latest = {number: trial for number, trial in self._numbered(trials)}
+        latest = dict(self._numbered(trials))
         for number, trial in latest.items():
             if trial.state == self._states.FAIL and ERROR not in trial.user_attrs:
                 fixed = {k: v for k, v in trial.system_attrs.items() if k == "fixed_params"}
@@ -140,7 +140,7 @@ class Study:
     def rows(self) -> list[TrialRow]:
         """The trials in order of their numbers, each as it was last run."""
         trials = self._study.get_trials(deepcopy=False)
-        latest = {number: trial for number, trial in self._numbered(trials)}
+        latest = dict(self._numbered(trials))
         return [self._row(number, latest[number]) for number in sorted(latest)]
 
     def importances(self) -> dict[str, float]:
@@ -150,9 +150,7 @@ class Study:
             return {}
         with quiet():
             evaluator = self._optuna.importance.FanovaImportanceEvaluator(seed=0)
-            found = self._optuna.importance.get_param_importances(
-                self._study, evaluator=evaluator
-            )
+            found = self._optuna.importance.get_param_importances(self._study, evaluator=evaluator)
         return {name: float(found.get(name, 0.0)) for name in self.space}
 
     def _numbered(self, trials: Any) -> list[tuple[int, Any]]:

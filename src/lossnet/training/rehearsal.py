@@ -29,14 +29,18 @@ class PhaseTime:
     Args:
         name: of the phase.
         epochs: most epochs it may run.
+        patience: epochs without a better validation metric that end it; None never does.
         batches: batches of an epoch.
+        batch_size: rows of a batch.
         batch: seconds of a batch.
         validation: seconds of measuring the validation rows after an epoch.
     """
 
     name: str
     epochs: int
+    patience: int | None
     batches: int
+    batch_size: int
     batch: float
     validation: float
 
@@ -44,6 +48,11 @@ class PhaseTime:
     def epoch(self) -> float:
         """Seconds of an epoch."""
         return self.batches * self.batch + self.validation
+
+    @property
+    def fewest(self) -> int:
+        """Epochs if the first is the best."""
+        return self.epochs if self.patience is None else min(self.epochs, self.patience + 1)
 
 
 class Rehearsal(Callback):
@@ -92,4 +101,12 @@ def _timed(trainer: Trainer) -> PhaseTime:
     if trainer.score is not None:
         trainer._validate(trainer.score)
     seconds = time.perf_counter() - began
-    return PhaseTime(trainer.phase.name, trainer.phase_epochs, len(batches), each, seconds)
+    return PhaseTime(
+        trainer.phase.name,
+        trainer.phase_epochs,
+        None if trainer.score is None else trainer.phase_patience,
+        len(batches),
+        trainer.batch_size,
+        each,
+        seconds,
+    )
