@@ -19,7 +19,8 @@ PACKAGE = Path(lossnet.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 #: What stands on each floor, the lowest first. Modules import from their own floor and below.
 FLOORS = (
-    "errors files checks plain_text parameters ranges needs devices precision drawing streams _lazy",
+    "errors files checks plain_text parameters ranges needs devices precision drawing streams "
+    "_lazy",
     "spaces costs terms contrasts constraints proposals objectives energies nets encoders "
     "gradients decisions batch context structure",
     "method recipes training learned_loss",

@@ -13,7 +13,7 @@ from typing import Any
 from sklearn.base import clone
 
 from lossnet.errors import SettingError, unknown
-from lossnet.ranges import Dimension, Drawn, Range, declared
+from lossnet.ranges import Around, Dimension, Drawn, Range, declared
 from lossnet.recipes import METHODS, listing, parameters
 
 #: Parameters that no search changes.
@@ -34,21 +34,20 @@ def space_of(
         fixed: names of parameters to leave as they are.
     """
     values = settable(model)
-    own = {f"method.{name}": each for name, each in _of_method(model).items()}
+    of_method = {f"method.{name}": each for name, each in _of_method(model).items()}
     kept = {*fixed, *_given(model)}
     found: dict[str, Drawn] = {}
-    for name, each in {**model._searched(), **own}.items():
+    for name, each in {**model._searched(), **of_method}.items():
         if name in values and name not in kept and (drawn := each.including(values[name])):
             found[name] = drawn
     for name, each in (changes or {}).items():
         if name not in values:
             raise unknown("parameter of the search space", name, values)
-        drawn = each if not hasattr(each, "factor") else each.including(values[name])
-        if drawn is None:
-            raise SettingError(
-                f"{name} is {values[name]!r}: only numbers above 0 have surroundings"
-            )
-        found[name] = _as_integers(drawn, values[name])
+        own = each.including(values[name]) if isinstance(each, Around) else each
+        if own is None:
+            rule = "must be above 0 to search around it"
+            raise SettingError(f"{name} {rule}, got {values[name]!r}; give a Range")
+        found[name] = _as_integers(own, values[name])
     for name, drawn in found.items():
         for value in drawn.ends:
             with_values(model, {name: value})._check_settings()

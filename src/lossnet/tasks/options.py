@@ -36,7 +36,8 @@ def duration(text: str) -> float:
     5400.0
     """
     found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", text)
-    seconds = sum(int(n or 0) * k for n, k in zip(found.groups(), (3600, 60, 1))) if found else 0
+    counts = [int(count or 0) for count in found.groups()] if found else [0, 0, 0]
+    seconds = 3600 * counts[0] + 60 * counts[1] + counts[2]
     if not seconds:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 90s, 30m or 1h30m")
     return float(seconds)

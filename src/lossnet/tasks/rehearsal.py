@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from lossnet.training.rehearsal import PhaseTime, Rehearsal, Rehearsed
+from lossnet.training.rehearsal import PhaseTime, Rehearsal, RehearsalOverError
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def rehearse(model: Any, data: Any, **given: Any) -> FitTime:
         warnings.simplefilter("ignore")
         try:
             copy.fit(data, **given)
-        except Rehearsed:
+        except RehearsalOverError:
             spent = rehearsal.seconds
     preparation = max(0.0, time.perf_counter() - began - spent)
     known = rehearsal.phases, rehearsal.nets, rehearsal.trained, rehearsal.threads

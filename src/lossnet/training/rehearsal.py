@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BATCHES = 3
 
 
-class Rehearsed(Exception):
+class RehearsalOverError(Exception):
     """Raised to end a fit that was only rehearsed."""
 
 
@@ -73,7 +73,7 @@ class Rehearsal(Callback):
     seconds: float
 
     def on_batch(self, trainer: Trainer, losses: Mapping[str, float]) -> None:
-        """Time all phases and raise :class:`Rehearsed`."""
+        """Time all phases and raise :class:`RehearsalOverError`."""
         began, self.threads = time.perf_counter(), torch.get_num_threads()
         sizes = {name: list(net.parameters()) for name, net in trainer.nets.items()}
         self.nets = {name: sum(w.numel() for w in own) for name, own in sizes.items()}
@@ -84,7 +84,7 @@ class Rehearsal(Callback):
             trainer._start_phase()
             self.phases.append(_timed(trainer))
         self.seconds = time.perf_counter() - began
-        raise Rehearsed
+        raise RehearsalOverError
 
 
 def _timed(trainer: Trainer) -> PhaseTime:

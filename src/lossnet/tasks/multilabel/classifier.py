@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -15,7 +15,7 @@ from lossnet.checks import check_choice, check_factory, check_share
 from lossnet.errors import DataError, SettingError
 from lossnet.method import Method
 from lossnet.needs import CONSTRAINT
-from lossnet.ranges import Choice, Range
+from lossnet.ranges import Choice, Dimension, Range
 from lossnet.spaces import Binary
 from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.multilabel import class_weights, thresholds
@@ -162,7 +162,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
 
     provides = LabelNets.provides | CONSTRAINT
     papers, former = PAPERS, {"0.1": ALONE}
-    search_space = {
+    search_space: ClassVar[Mapping[str, Dimension]] = {
         **LabelNets.search_space,
         "hidden": Choice((200,), (400,), (200, 200), (400, 400), (800, 800)),
         "dropout": Range(0.0, 0.8),
