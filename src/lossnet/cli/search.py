@@ -57,7 +57,9 @@ def run(args: argparse.Namespace) -> int:
     from lossnet.cli.settings import resolve
     from lossnet.searching.search import require_best
     from lossnet.searching.space import space_of
+    from lossnet.searching.storage import need_optuna
 
+    need_optuna()
     if args.trials < 1:
         raise SettingError("--trials must be at least 1, got 0")
     if args.name is not None and args.storage is None:
@@ -228,7 +230,7 @@ def _train_best(
     args: argparse.Namespace,
 ) -> None:
     from lossnet.cli.measure import save_trained
-    from lossnet.files import read_json, write_json, write_text
+    from lossnet.files import write_json, write_text
     from lossnet.tasks.model_folder import holds_model
 
     best, start = result.best, result.start
@@ -236,8 +238,7 @@ def _train_best(
     found = with_values(settings, best.values)
     write_text(out / SETTINGS, _as_yaml(found))
     _draw(result, out / PICTURE, f"{parts.name}, {settings.method}")
-    done = (out / SUMMARY).exists() and holds_model(out / MODEL)
-    if not done or read_json(out / SUMMARY).get("best") != _json(best):
+    if not holds_model(out / MODEL) or _last_best(out / SUMMARY) != _json(best):
         model = search.fitted(best.values)
         report = save_trained(found, model, parts, out / MODEL, args)
         if report and not args.quiet:
@@ -256,6 +257,17 @@ def _train_best(
         "command": args.command,
     }
     write_json(out / SUMMARY, summary)
+
+
+def _last_best(path: Path) -> Any:
+    """The best trial when the model was trained; None where that is not known."""
+    from lossnet.files import read_json
+
+    try:
+        found = read_json(path)
+    except DataError:
+        return None
+    return found.get("best") if isinstance(found, dict) else None
 
 
 def _json(row: Any) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def draw_search(result: SearchResult, path: str | Path, *, title: str = "") -> P
     _draw_trials(axes[0], result, complete)
     if shares:
         _draw_importances(axes[1], shares)
-    return lines.save_lines(figure, path, title)
+    return lines.save_lines(figure, path, title.replace("$", r"\$"))  # a name is no formula
 
 
 def _draw_trials(axes: Any, result: SearchResult, complete: list[TrialRow]) -> None:
@@ -42,23 +42,28 @@ def _draw_trials(axes: Any, result: SearchResult, complete: list[TrialRow]) -> N
     xs, ys = points(complete)
     last = max(row.number for row in result.trials)
     pruned = points([row for row in result.trials if row.state == "pruned"])
-    axes.plot(*pruned, "x", color=GREY, ms=5, label="pruned: best until it ended")
+    axes.plot(*pruned, "x", color=GREY, ms=5, label="pruned, its best")
     axes.plot(xs, ys, "o", color=lines.COLORS[0], ms=4, label="complete")
     best = [*accumulate(ys, max)]
     axes.step([*xs, last], [*best, best[-1]], where="post", color=INK, lw=1.3, label="best so far")
     if (start := result.start) is not None and start.value is not None:
-        label = "settings before the search"
+        label = "before the search"
         axes.axhline(100 * start.value, color=GREY, lw=0.9, ls="--", label=label)
     if result.best is not None and result.best.value is not None:
         lines.ring(axes, (result.best.number, 100 * result.best.value), RED)
     lines.tidy(axes, f"validation {result.metric}")
     lines.count_along([axes], "trial", 0, last)
-    axes.legend(loc="lower right", fontsize=8, frameon=False)
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1)}
+    axes.legend(**place, ncols=4, fontsize=8, frameon=False, columnspacing=1, handletextpad=0.4)
 
 
 def _draw_importances(axes: Any, shares: list[tuple[str, float]]) -> None:
     values = [100 * share for _, share in shares]
-    axes.barh([name for name, _ in shares], values, color=lines.COLORS[0], height=0.7)
+    axes.barh(range(len(shares)), values, color="#a9c6e2", height=0.8)
+    for place, (name, _) in enumerate(shares):
+        style = {"textcoords": "offset points", "xytext": (4, 0), "va": "center", "color": INK}
+        axes.annotate(name, (0, place), fontsize=8, **style)
     lines.tidy(axes, "")
     axes.grid(axis="y", visible=False)
+    axes.set_yticks([])
     axes.set_xlabel("importance, % of what the metric differs by (fANOVA)", fontsize=9)

@@ -9,10 +9,12 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from lossnet.checks import check_int, describe
 from lossnet.errors import SettingError, TrainingError
+from lossnet.plain_text import counted
 from lossnet.ranges import Dimension, Drawn
 from lossnet.searching.results import SearchResult, TrialRow, write_trials
 from lossnet.searching.rows import Data, data_of
@@ -23,6 +25,7 @@ from lossnet.searching.trial import Trial
 from lossnet.searching.workers import Worker
 from lossnet.tasks.method_checks import check_given
 from lossnet.training import Callback
+from lossnet.training.progress import format_duration
 
 #: Seconds between looks at the trials of other workers.
 PAUSE = 1.0
@@ -62,29 +65,36 @@ class Search:
             own = self.identity(), self.space, start_of(self.model, self.space)
             given = {"seed": self.model._seed(), "worker": worker}
             study = Study(self.folder, self.storage, self.name, *own, **given)
-            waited = False
-            while True:
-                with ExitStack() as turn:
-                    turn.enter_context(worker.turn())
-                    study.recover()
-                    self._write(study)
-                    number = None if time.monotonic() >= ends else study.next_number(trials)
-                    if number is not None:
-                        trial = Trial(self._tried, study, turn.close, ends)
-                        study.run(number, trial)
-                        if number == 0 and trial.unusable is not None:
-                            raise trial.unusable
-                        self._report(study.rows(), number, trials)
-                        continue
-                    others = study.running()
-                if not others or time.monotonic() >= ends:
-                    break
-                if not waited:
-                    self.say(f"waiting for {others} trials of other workers")
-                waited = True
-                time.sleep(PAUSE)
-            found = study.rows()
-            return SearchResult(self.metric, self.space, found, study.importances())
+            try:
+                self._work(study, worker, trials, ends)
+                return SearchResult(self.metric, self.space, study.rows(), study.importances())
+            finally:
+                study.close()
+
+    def _work(self, study: Study, worker: Worker, trials: int, ends: float) -> None:
+        """Run trials, and wait for those of others, until none is left or the time is over."""
+        waited = False
+        while True:
+            with ExitStack() as turn:
+                turn.enter_context(worker.turn())
+                study.recover()
+                self._write(study)
+                over = time.monotonic() >= ends
+                number = None if over else study.next_number(trials)
+                if number is not None:
+                    trial = Trial(self._tried, study, turn.close, ends)
+                    study.run(number, trial)
+                    if trial.unusable is not None:
+                        raise trial.unusable
+                    self._report(study.rows(), number, trials)
+                    continue
+                others = study.running()
+            if over or not others:
+                return
+            if not waited:
+                self.say(f"waiting for {counted(others, 'trial')} of other workers")
+            waited = True
+            time.sleep(PAUSE)
 
     @property
     def metric(self) -> str:
@@ -136,7 +146,15 @@ class Search:
         if best is not None:
             shown += f"; best {100 * (best.value or 0):.2f} (trial {best.number})"
         took = "" if row.seconds is None else f", {row.seconds:.1f} s"
-        self.say(f"[{number + 1}/{trials}] {self.metric} {shown}{took}")
+        self.say(f"[{number + 1}/{trials}] {self.metric} {shown}{took}{_left(rows, trials)}")
+
+
+def _left(rows: list[TrialRow], trials: int) -> str:
+    """The time that is left for one worker; empty where there is none."""
+    took = [row.seconds for row in rows if row.seconds is not None]
+    if not took or len(took) >= trials:
+        return ""
+    return f"; about {format_duration(fmean(took) * (trials - len(took)))} left"
 
 
 def search(

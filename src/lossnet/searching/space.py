@@ -18,6 +18,8 @@ from lossnet.recipes import METHODS, listing, parameters
 
 #: Parameters that no search changes.
 _NEVER = frozenset({"method", "method_params", "preset", "device", "random_state", "verbose"})
+#: Nor these, which say what is measured and on which rows.
+_NEVER |= {"metric", "validation_fraction"}
 
 
 def space_of(

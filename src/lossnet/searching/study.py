@@ -16,7 +16,7 @@ from typing import Any
 from lossnet.errors import SettingError
 from lossnet.ranges import Drawn, Range
 from lossnet.searching.results import STATES, TrialRow
-from lossnet.searching.storage import GRACE, need_optuna, open_storage, quiet
+from lossnet.searching.storage import GRACE, close_storage, need_optuna, open_storage, quiet
 from lossnet.searching.workers import Worker
 from lossnet.streams import stream_seed
 
@@ -60,8 +60,8 @@ class Study:
         pruner = optuna.pruners.MedianPruner(UNPRUNED, n_min_trials=3)
         options = {"study_name": name, "direction": "maximize", "load_if_exists": True}
         with worker.turn():
-            storage = open_storage(folder, url)
-            self._study = optuna.create_study(storage=storage, pruner=pruner, **options)
+            self._storage = open_storage(folder, url)
+            self._study = optuna.create_study(storage=self._storage, pruner=pruner, **options)
             stored = self._study.user_attrs.get(IDENTITY)
             if stored is None and not self._study.trials:
                 self._study.set_user_attr(IDENTITY, dict(identity))
@@ -70,6 +70,10 @@ class Study:
             if not self._study.trials:
                 first = {key: self._coded(key, value) for key, value in start.items()}
                 self._study.enqueue_trial(first)
+
+    def close(self) -> None:
+        """Close the storage."""
+        close_storage(self._storage)
 
     # Claiming --------------------------------------------------------------------------------
 
@@ -182,20 +186,29 @@ class Study:
         return coded if isinstance(self.space.get(name), Range) else json.loads(coded)
 
 
+#: How a search differs from the one in its place, by what is different.
+_DIFFERENT = {
+    "task": "of another task, {}",
+    "method": "of another method, {}",
+    "data": "on other data",
+    "metric": "for another metric, {}",
+    "seed": "with another seed, {}",
+    "settings": "with other settings ({})",
+    "space": "with another space ({})",
+}
+
+
 def _check_same(stored: Any, identity: Mapping[str, Any], where: str) -> None:
     """Raise where the study is of another search."""
     if not isinstance(stored, Mapping):
         raise SettingError(f"{where} holds a study that lossnet search did not write")
-    wanted = json.loads(json.dumps(identity))
-    for key, value in wanted.items():
-        if (found := stored.get(key)) == value:
+    for key, value in json.loads(json.dumps(identity)).items():
+        found = stored.get(key)
+        if found == value:
             continue
-        what = f"of another {key}"
         if isinstance(found, Mapping) and isinstance(value, Mapping):
-            keys = {*found, *value}
-            names = sorted(name for name in keys if found.get(name) != value.get(name))
-            what += f" (different: {', '.join(names)})"
-        elif isinstance(found, str) and key in ("method", "task", "metric"):
-            what += f": {found}, not {value}"
-        remedy = "choose another folder, or another --name in a shared storage"
-        raise SettingError(f"{where} holds a search {what}; {remedy}")
+            names = {*found, *value}
+            names = {name for name in names if found.get(name) != value.get(name)}
+            found = f"different: {', '.join(sorted(names))}"
+        what = f"{where} holds a search {_DIFFERENT[key].format(found)}"
+        raise SettingError(f"{what}; choose another folder, or another --name in a shared storage")
