@@ -59,7 +59,7 @@ class Range:
 class Around:
     """From the default divided by ``factor`` to ``factor`` times it, on a log scale."""
 
-    factor: float = 10.0
+    factor: float = 5.0
 
     def __str__(self) -> str:
         return f"default / {self.factor:g}..default * {self.factor:g}:log"

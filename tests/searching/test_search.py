@@ -106,6 +106,27 @@ def test_a_failure_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> N
         lossnet.search(small(dropout=0.5), *rows(), trials=2, space={"dropout": Range(0.5, 0.8)})
 
 
+def test_a_trial_that_others_took_for_lost_is_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import optuna
+
+    fitted, count = Search.fitted, [0]
+
+    def asleep(self: Any, values: Any, *callbacks: Any) -> Any:
+        count[0] += 1
+        if count[0] == 2:
+            storage = f"sqlite:///{tmp_path / 'study.db'}"
+            study = optuna.load_study(study_name="search", storage=storage)
+            study.tell(study.trials[-1].number, state=optuna.trial.TrialState.FAIL)
+        return fitted(self, values, *callbacks)
+
+    monkeypatch.setattr(Search, "fitted", asleep)
+    found = lossnet.search(small(max_epochs=1), *rows(), trials=3, out=tmp_path)
+    assert [(row.number, row.state) for row in found.trials] == [(k, "complete") for k in range(3)]
+    assert count[0] == 5  # three trials, the second twice, and the best
+
+
 def test_data_that_cannot_be_used_ends_it_at_once() -> None:
     X, Y = rows()
     with pytest.raises(SettingError, match="unknown label in class_weight"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from lossnet import MultiLabelClassifier, TextClassifier
@@ -82,7 +84,7 @@ def test_defaults_of_the_task_count() -> None:
     model = TextClassifier("seal-nce")
     values, space = settable(model), space_of(model)
     assert values["method.energy_weight"] == 2.0
-    assert space["method.energy_weight"] == Range(0.2, 20.0, log=True)
+    assert space["method.energy_weight"] == Range(0.4, 10.0, log=True)
     assert values["dropout"] == 0.75
 
 
@@ -100,3 +102,17 @@ def test_changes_are_checked() -> None:
     assert not space_of(model, {"method.energy_weight": Range(1, 5)})[
         "method.energy_weight"
     ].integers
+
+
+def test_the_docs_list_every_space() -> None:
+    """``docs/search.md`` has a row for each method: what is tried besides the optimisers."""
+    page = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
+    for name, recipe in METHODS.items():
+        shared = ("task_optimiser.", "energy_optimiser.")
+        own = {k: str(v) for k, v in declared(recipe).items() if not k.startswith(shared)}
+        words = [f"`{key}` {_words(shown)}" for key, shown in own.items()]
+        assert f"| `{name}` | {', '.join(words) or '–'} |" in page
+
+
+def _words(shown: str) -> str:
+    return "around" if shown.startswith("default / 5") else shown.replace(":log", " (log)")

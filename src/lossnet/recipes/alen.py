@@ -23,10 +23,10 @@ from lossnet.ranges import Around, Range, searched
 from lossnet.recipes.parts import BOTH_SPACE, energy_update, pretrain
 from lossnet.terms import CrossEntropy, EnergyTerm, Weighted
 
-_SPACE = BOTH_SPACE | {"output_weight": Around(10), "inference.lr": Around(10)}
+_SPACE = BOTH_SPACE | {"output_weight": Around(5), "inference.lr": Around(5)}
 
 
-@searched(_SPACE | {"refined_weight": Around(10), "predict_steps": Range(1, 15)})
+@searched(_SPACE | {"refined_weight": Around(5), "predict_steps": Range(1, 15)})
 def alen(
     *,
     cost: str = "f1",

@@ -21,7 +21,7 @@ def crf(*, energy_optimiser: Optimiser = Optimiser(2e-3, plateau=5)) -> Method:
     return _exact("crf", Likelihood(), energy_optimiser)
 
 
-@searched(ENERGY_SPACE | {"margin": Around(10)})
+@searched(ENERGY_SPACE | {"margin": Around(5)})
 def ssvm(
     *, margin: Weight = 0.5, energy_optimiser: Optimiser = Optimiser(2e-3, plateau=5)
 ) -> Method:

@@ -21,7 +21,7 @@ def cross_entropy(*, task_optimiser: Optimiser = Optimiser(2e-3, plateau=5)) -> 
     return together("cross-entropy", task_update(task_optimiser))
 
 
-@searched(TASK_SPACE | {"constraint_weight": Around(10)})
+@searched(TASK_SPACE | {"constraint_weight": Around(5)})
 def structured_tuning(
     *,
     constraint_weight: Weight = 1.0,

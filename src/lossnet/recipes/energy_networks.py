@@ -23,12 +23,12 @@ from lossnet.terms import CrossEntropy, Weighted
 #: Of an energy that predicts by descending on it.
 _DESCENT: dict[str, Dimension] = {
     **ENERGY_SPACE,
-    "inference.lr": Around(10),
+    "inference.lr": Around(5),
     "inference.steps": Range(5, 40, log=True),
 }
 
 
-@searched(TASK_SPACE | _DESCENT | {"margin": Around(10)})
+@searched(TASK_SPACE | _DESCENT | {"margin": Around(5)})
 def spen(
     *,
     cost: str = "f1",
@@ -54,7 +54,7 @@ def spen_phase(optimiser: Optimiser, contrast: Margin, inference: GBI, cost: str
     return Phase((update,), predict=inference, name="spen")
 
 
-@searched(TASK_SPACE | ENERGY_SPACE | {"inference.lr": Around(10), "inference.steps": Range(2, 10)})
+@searched(TASK_SPACE | ENERGY_SPACE | {"inference.lr": Around(5), "inference.steps": Range(2, 10)})
 def spen_e2e(
     *,
     inference: GBI = GBI(5, 1.0, step="entropic", adam=False, keep="last"),

@@ -28,10 +28,10 @@ from lossnet.ranges import Around, Range, searched
 from lossnet.recipes.parts import BOTH_SPACE, task_update, together
 
 Path = Literal["all", "cost"]
-_SPACE = BOTH_SPACE | {"task_steps": Range(1, 3), "gradient.damping": Around(10)}
+_SPACE = BOTH_SPACE | {"task_steps": Range(1, 3), "gradient.damping": Around(5)}
 
 
-@searched(_SPACE | {"margin": Around(10)})
+@searched(_SPACE | {"margin": Around(5)})
 def implicit_ssvm(
     *,
     energy_weight: Weight = 1.0,
@@ -77,7 +77,7 @@ def implicit_dvn(
     return _bilevel("implicit-dvn", task, loss, gradient, energy_optimiser, task_steps)
 
 
-@searched(_SPACE | {"sampler.k": Range(5, 40, log=True), "margin": Around(10)})
+@searched(_SPACE | {"sampler.k": Range(5, 40, log=True), "margin": Around(5)})
 def implicit_cd(
     *,
     energy_weight: Weight = 0.3,

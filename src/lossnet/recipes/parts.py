@@ -25,15 +25,19 @@ from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
 
 #: What a search tries of the optimisers, the same for every method.
 TASK_SPACE: dict[str, Dimension] = {
-    "task_optimiser.lr": Around(10),
+    "task_optimiser.lr": Around(5),
     "task_optimiser.weight_decay": Range(1e-6, 1e-1, log=True),
 }
 ENERGY_SPACE: dict[str, Dimension] = {
-    "energy_optimiser.lr": Around(10),
+    "energy_optimiser.lr": Around(5),
     "energy_optimiser.weight_decay": Range(1e-6, 1e-1, log=True),
 }
-#: Of a loss-net and a task-net that follows it.
-BOTH_SPACE = TASK_SPACE | ENERGY_SPACE | {"energy_weight": Around(10)}
+#: Of a loss-net and a task-net that follows it; the loss-net is not what has to generalise.
+BOTH_SPACE: dict[str, Dimension] = {
+    **TASK_SPACE,
+    "energy_optimiser.lr": Around(5),
+    "energy_weight": Around(5),
+}
 
 
 def together(

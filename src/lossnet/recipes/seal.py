@@ -24,7 +24,7 @@ _SAMPLES = Range(5, 80, log=True)
 _STEPS = Range(1, 3)
 
 
-@searched(BOTH_SPACE | {"margin": Around(10)})
+@searched(BOTH_SPACE | {"margin": Around(5)})
 def seal_margin(
     *,
     energy_weight: Weight = 0.01,

@@ -18,7 +18,7 @@ from lossnet.recipes.energy_networks import dvn_phase, nce_phase, spen_phase
 from lossnet.recipes.parts import BOTH_SPACE, pretrain, task_update
 
 
-@searched(BOTH_SPACE | {"margin": Around(10), "inference.lr": Around(10)})
+@searched(BOTH_SPACE | {"margin": Around(5), "inference.lr": Around(5)})
 def seal_static_margin(
     *,
     energy_weight: Weight = 0.01,
@@ -40,7 +40,7 @@ def seal_static_margin(
     )
 
 
-@searched(BOTH_SPACE | {"inference.lr": Around(10)})
+@searched(BOTH_SPACE | {"inference.lr": Around(5)})
 def seal_static_regression(
     *,
     energy_weight: Weight = 0.1,

@@ -34,7 +34,7 @@ from lossnet.recipes.parts import (
 )
 from lossnet.terms import CostTerm, EnergyTerm, NegativeEntropy, Weighted
 
-_SPACE = BOTH_SPACE | {"unlabelled_weight": Around(10), "entropy_weight": Range(0.0, 2.0)}
+_SPACE = BOTH_SPACE | {"unlabelled_weight": Around(5), "entropy_weight": Range(0.0, 2.0)}
 
 
 @searched(_SPACE | {"samples": Range(2, 10), "energy_steps": Range(1, 3)})
@@ -67,7 +67,7 @@ def seal_reward(
     return together("seal-reward", energy, task, steps=(energy_steps, task_steps))
 
 
-@searched(_SPACE | {"outcome_weight": Around(10)})
+@searched(_SPACE | {"outcome_weight": Around(5)})
 def implicit_reward(
     *,
     energy_weight: Weight = 30.0,

@@ -57,6 +57,7 @@ class Study:
         self._states, self.Pruned = optuna.trial.TrialState, optuna.TrialPruned
         self.space, self.seed, self.worker = space, seed, worker
         self._local, self._optuna = url is None, optuna
+        self._claimed: int | None = None
         pruner = optuna.pruners.MedianPruner(UNPRUNED, n_min_trials=3)
         options = {"study_name": name, "direction": "maximize", "load_if_exists": True}
         with worker.turn():
@@ -123,13 +124,19 @@ class Study:
         # One sampler a trial: what it draws depends on the seed and on finished trials alone.
         options = {"n_startup_trials": RANDOM, "multivariate": True}
         self._study.sampler = self._optuna.samplers.TPESampler(seed=seed, **options)
-        with quiet():
-            self._study.optimize(objective, n_trials=1, catch=(Exception,))
+        self._claimed = None
+        try:
+            with quiet():
+                self._study.optimize(objective, n_trials=1, catch=(Exception,))
+        except (ValueError, self._optuna.exceptions.UpdateFinishedTrialError):
+            # This machine slept, say: another worker took the trial for lost, and runs it again.
+            if self._claimed is None or not self._states_of()[self._claimed].is_finished():
+                raise
 
     def draw(self, trial: Any) -> dict[str, Any]:
         """The values of a claimed trial, which is this worker's from now on."""
         trial.set_user_attr(WORKER, self.worker.name)
-        found = {}
+        self._claimed, found = trial.number, {}
         for name, drawn in self.space.items():
             if isinstance(drawn, Range):
                 suggest = trial.suggest_int if drawn.integers else trial.suggest_float
@@ -156,6 +163,10 @@ class Study:
             evaluator = self._optuna.importance.FanovaImportanceEvaluator(seed=0)
             found = self._optuna.importance.get_param_importances(self._study, evaluator=evaluator)
         return {name: float(found.get(name, 0.0)) for name in self.space}
+
+    def _states_of(self) -> dict[int, Any]:
+        """The states of the trials by Optuna's numbers."""
+        return {trial.number: trial.state for trial in self._study.get_trials(deepcopy=False)}
 
     def _numbered(self, trials: Any) -> list[tuple[int, Any]]:
         """Every trial with its number, which one that is run again has from the first."""

@@ -35,9 +35,7 @@ from lossnet.training.predict import over_batches
 
 #: What ``method="auto"`` sets; and where there is one task-net, as version 0.1 always had.
 ALONE = Row({"method": "seal-nce"})
-AUTOMATIC = Row(
-    {"method": "seal-nce", "members": 4, "trees": 300, "batch_size": 32}, {"energy_steps": 1}
-)
+AUTOMATIC = Row({"method": "seal-nce", "members": 4, "trees": 300}, {"energy_steps": 1})
 #: The same from so many training rows, where an epoch has enough batches.
 MANY_ROWS = 2000
 LARGE = Row({**AUTOMATIC.parameters, "batch_size": 64, "patience": 5}, AUTOMATIC.method_params)
@@ -224,6 +222,11 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
         if alone:
             return ALONE
         return LARGE if given.get("training_rows_", 0) >= MANY_ROWS else AUTOMATIC
+
+    def _searched(self) -> dict[str, Dimension]:
+        # How large batches are depends on the number of rows, too.
+        decided = LARGE.parameters if self._preset_row() in (AUTOMATIC, LARGE) else {}
+        return {name: each for name, each in super()._searched().items() if name not in decided}
 
     def _finish(self, validation: Any) -> None:
         self._choose_share(validation)
