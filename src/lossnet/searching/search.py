@@ -82,7 +82,7 @@ class Search:
                 over = time.monotonic() >= ends
                 number = None if over else study.next_number(trials)
                 if number is not None:
-                    trial = Trial(self._tried, study, turn.close, ends)
+                    trial = Trial(self._tried, study, turn.close, ends, first=number == 0)
                     study.run(number, trial)
                     if trial.unusable is not None:
                         raise trial.unusable
@@ -184,8 +184,8 @@ def search(
         validation_data: as in ``fit``; None holds out ``validation_fraction`` of the rows, the
             same in every trial.
         trials: how many settings to try.
-        space: :class:`~lossnet.ranges.Range`, ``Around`` or ``Choice`` by the parameter's name, in
-            place of those that method and estimator declare or in addition to them.
+        space: ``Range``, ``Around`` or ``Choice`` of :mod:`lossnet.searching` by the parameter's
+            name, in place of those that method and estimator declare or in addition to them.
         budget: seconds after which no more is tried.
         out: a folder for the study, to continue it or to share it with other processes.
         storage: the URL of a database that processes on several machines share.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -60,17 +61,23 @@ class Study:
         self._claimed: int | None = None
         pruner = optuna.pruners.MedianPruner(UNPRUNED, n_min_trials=3)
         options = {"study_name": name, "direction": "maximize", "load_if_exists": True}
-        with worker.turn():
+        with worker.turn(), ExitStack() as opened:
             self._storage = open_storage(folder, url)
+            opened.callback(self.close)
             self._study = optuna.create_study(storage=self._storage, pruner=pruner, **options)
-            stored = self._study.user_attrs.get(IDENTITY)
-            if stored is None and not self._study.trials:
-                self._study.set_user_attr(IDENTITY, dict(identity))
-            else:
-                _check_same(stored, identity, name if url else str(folder))
-            if not self._study.trials:
-                first = {key: self._coded(key, value) for key, value in start.items()}
-                self._study.enqueue_trial(first)
+            self._begin(identity, start, name if url else str(folder))
+            opened.pop_all()
+
+    def _begin(self, identity: Mapping[str, Any], start: Mapping[str, Any], where: str) -> None:
+        """Make a new study that of this search; check that an old one is."""
+        stored = self._study.user_attrs.get(IDENTITY)
+        if stored is None and not self._study.trials:
+            self._study.set_user_attr(IDENTITY, dict(identity))
+        else:
+            _check_same(stored, identity, where)
+        if not self._study.trials:
+            first = {key: self._coded(key, value) for key, value in start.items()}
+            self._study.enqueue_trial(first)
 
     def close(self) -> None:
         """Close the storage."""

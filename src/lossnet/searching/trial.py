@@ -27,9 +27,10 @@ class Trial(Callback):
         study: whose trial it is.
         claimed: called once the trial is this worker's and has its values.
         ends: when the time budget ends, by ``time.monotonic``.
+        first: whether it has the settings before the search.
 
     Attributes:
-        unusable: the error, if data or settings cannot be used at all.
+        unusable: the error, if data or settings of the first trial cannot be used at all.
     """
 
     def __init__(
@@ -38,9 +39,11 @@ class Trial(Callback):
         study: Study,
         claimed: Callable[[], None],
         ends: float,
+        *,
+        first: bool,
     ) -> None:
         self._try_values, self._study = try_values, study
-        self._claimed, self._ends = claimed, ends
+        self._claimed, self._ends, self._first = claimed, ends, first
         self._trial: Any = None
         self._epochs = 0
         self.unusable: LossnetError | None = None
@@ -58,7 +61,7 @@ class Trial(Callback):
         except (self._study.Pruned, BudgetOverError):
             raise
         except Exception as error:
-            if trial.number == 0 and isinstance(error, SettingError | DataError):
+            if self._first and isinstance(error, SettingError | DataError):
                 self.unusable = error
             else:
                 trial.set_user_attr(ERROR, f"{type(error).__name__}: {error}"[:500])
