@@ -15,7 +15,7 @@ FLOORS = [
         "Fronts",
         "what users run",
         "#dbe7f5",
-        [["cli (commands)", "reports"]],
+        [["cli (commands)", "reports", "searching"]],
         "know a task by its contract",
     ),
     (

@@ -182,6 +182,27 @@ def test_a_truncated_study(lossnet: Run, data: Path, tmp_path: Path, kept: float
     assert "remove the folder and search again" in message
 
 
+def test_an_interrupt_says_how_to_continue(
+    lossnet: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lossnet.searching.search import Search
+
+    tried, given = Search._tried, arguments(data, tmp_path / "out", 3)
+
+    def second(self: Any, values: Any, callback: Any) -> float:
+        if len(trials_of(tmp_path / "out")) == 2:
+            raise KeyboardInterrupt
+        return tried(self, values, callback)
+
+    monkeypatch.setattr(Search, "_tried", second)
+    result = lossnet(*given)
+    assert result.code == 130
+    assert "the same command continues" in result.err
+    monkeypatch.setattr(Search, "_tried", tried)
+    assert lossnet(*given).code == 0
+    assert [row["state"] for row in trials_of(tmp_path / "out")] == ["complete"] * 3
+
+
 def test_without_the_extra(
     lossnet: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
