@@ -15,7 +15,7 @@ FLOORS = [
         "Fronts",
         "what users run",
         "#dbe7f5",
-        [["cli (commands)", "comparison", "reports"]],
+        [["cli (commands)", "comparison", "searching", "reports"]],
         "know a task by its contract",
     ),
     (

@@ -19,14 +19,15 @@ PACKAGE = Path(lossnet.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 #: What stands on each floor, the lowest first. Modules import from their own floor and below.
 FLOORS = (
-    "errors files checks plain_text parameters needs devices precision drawing streams _lazy",
+    "errors files checks plain_text parameters ranges needs devices precision drawing streams "
+    "_lazy",
     "spaces costs terms contrasts constraints proposals objectives energies nets encoders "
     "gradients decisions batch context structure",
     "method recipes training learned_loss",
     "data",
     "tasks",
     " ".join(f"tasks.{name}" for name in BUILT_IN),
-    "cli reports papers comparison testing __main__",
+    "cli reports searching papers comparison testing __main__",
 )
 #: A task that builds on another imports from its folder; no other task folder does.
 BUILDS_ON = {"text": "multilabel", "roles": "sequence"}

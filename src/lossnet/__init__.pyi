@@ -41,6 +41,9 @@ from lossnet import (
     reports as reports,
 )
 from lossnet import (
+    searching as searching,
+)
+from lossnet import (
     spaces as spaces,
 )
 from lossnet import (
@@ -96,6 +99,9 @@ from lossnet.objectives import (
 )
 from lossnet.recipes import (
     build as build,
+)
+from lossnet.searching import (
+    search as search,
 )
 from lossnet.spaces import (
     Binary as Binary,

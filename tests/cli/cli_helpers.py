@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -112,3 +113,41 @@ def write_pairs(
         for number, array in enumerate(arrays):
             Image.fromarray(array).save(folder / kind / f"p{number:02d}.png")
     return folder
+
+
+def write_roles(path: Path, *, count: int = 30, seed: int = 0) -> Path:
+    """A file of predicates and their roles: people who want to see people and places."""
+    from lossnet.tasks.roles import RoleData, write_gold_conll
+
+    rng = np.random.default_rng(seed)
+    words, predicates, tags = [], [], []
+    for _ in range(count):
+        who, whom = rng.choice(["Ann", "Bob", "Eve", "Rome"], size=2)
+        words += [[str(who), "wants", "to", "see", str(whom)]] * 2
+        predicates += [1, 3]
+        tags += [
+            ["B-ARG0", "B-V", "B-ARG1", "I-ARG1", "I-ARG1"],
+            ["B-ARG0", "O", "O", "B-V", "B-ARG1"],
+        ]
+    write_gold_conll(RoleData.of(words, predicates, tags), path)
+    return path
+
+
+def write_texts(path: Path, *, count: int = 20) -> Path:
+    """Texts of a word that says the label, as JSON lines."""
+    lines = [{"text": f"word{k % 3} and more", "labels": [f"l{k % 3}"]} for k in range(count)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def small_task(kind: str, folder: Path) -> tuple[Path, list[str]]:
+    """Small data of a kind (labels, tags, roles, texts, images), and settings for a small model."""
+    if kind == "labels":
+        return write_csv(folder / "a.csv"), ["max_epochs=1", "hidden=[4]"]
+    if kind == "tags":
+        return write_ner(folder / "a.conll", sentences=15), ["max_epochs=1", "hidden=4"]
+    if kind == "roles":
+        return write_roles(folder / "a.gold_conll", count=6), ["max_epochs=1", "hidden=4"]
+    if kind == "texts":
+        return write_texts(folder / "a.jsonl"), ["max_epochs=1", "hidden=[4]"]
+    return write_pairs(folder / "discs", 10), [*SMALL_NET, "max_epochs=1"]

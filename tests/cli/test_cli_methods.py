@@ -41,8 +41,9 @@ def test_defaults_that_a_task_sets_otherwise(lossnet: Run) -> None:
         "for sequence data: energy_weight 0.3, augmented_xent_weight 0.0, energy_optimiser.lr 0.001"
     )
     assert "for image data: cost pixel-iou, " in lossnet("methods", "alen").out
-    plain = lossnet("methods", "crf").out.split("(--set")[1]
+    plain, searched = lossnet("methods", "crf").out.split("(--set")[1].split("\n\n", 1)
     assert plain.splitlines()[-1].startswith("  energy_optimiser.decay")
+    assert searched.splitlines()[-1].split() == ["energy_optimiser.weight_decay", "1e-06..0.1:log"]
 
 
 def test_describe(lossnet: Run, tmp_path: Path) -> None:

@@ -8,38 +8,20 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
-from cli_helpers import Result, one_line
+from cli_helpers import Result, one_line, write_roles
 
 from lossnet import SemanticRoleLabeler
 from lossnet.cli import main
 from lossnet.reports import find
 from lossnet.tasks.roles import (
-    RoleData,
     load_role_splits,
     load_roles,
     role_scores,
-    write_gold_conll,
 )
 
 Run = Callable[..., Result]
 SMALL = ["--method", "cross-entropy", "--set", "max_epochs=2", "hidden=8", "--quiet"]
-
-
-def write_roles(path: Path, *, count: int = 30, seed: int = 0) -> Path:
-    rng = np.random.default_rng(seed)
-    words, predicates, tags = [], [], []
-    for _ in range(count):
-        who, whom = rng.choice(["Ann", "Bob", "Eve", "Rome"], size=2)
-        words += [[str(who), "wants", "to", "see", str(whom)]] * 2
-        predicates += [1, 3]
-        tags += [
-            ["B-ARG0", "B-V", "B-ARG1", "I-ARG1", "I-ARG1"],
-            ["B-ARG0", "O", "O", "B-V", "B-ARG1"],
-        ]
-    write_gold_conll(RoleData.of(words, predicates, tags), path)
-    return path
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,8 @@ COMMANDS: dict[str, str] = {
     "train": "train a model on a data set and save it to a folder",
     "evaluate": "measure trained models on a data set",
     "predict": "write the predictions of a trained model",
+    "plan": "print what train would do with a data set, how long it would take, and why",
+    "search": "search better settings of a method on validation data",
     "compare": "train several methods over several seeds and tabulate them",
     "reproduce": "run a table or figure of the papers again, next to the paper's numbers",
     "demo": "show in minutes what a learned loss does",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lossnet.cli.settings import Settings
     from lossnet.reports import Run
     from lossnet.tasks.parts import Parts
     from lossnet.tasks.task import Measured, Task
@@ -21,6 +23,23 @@ def measure_parts(task: Task, model: Any, parts: Parts[Any]) -> dict[str, Measur
 def seconds(model: Any) -> float:
     """Seconds of training, over all sessions."""
     return float(sum(row["seconds"] for row in model.history_))
+
+
+def save_trained(
+    settings: Settings, model: Any, parts: Parts[Any], out: Path, args: argparse.Namespace
+) -> dict[str, Measured]:
+    """Write the model, what it must know of its data, and its metrics; return the latter."""
+    from lossnet.cli.folder import save_data
+    from lossnet.files import write_json
+    from lossnet.tasks.model_folder import METRICS
+
+    model.save(out)
+    save_data(out, settings.task, parts, args)
+    report = measure_parts(settings.task, model, parts)
+    about: dict[str, Any] = {"data": parts.name, "method": settings.method, "seed": settings.seed}
+    about |= {"epochs": len(model.history_), "seconds": round(seconds(model), 3)}
+    write_json(out / METRICS, {**about, **settings.task.model_facts(model), **report})
+    return report
 
 
 def identity(

@@ -67,8 +67,19 @@ def _one(name: str) -> str:
     head = "parameters and their defaults (--set method.NAME=VALUE):"
     by_task = _by_task(name, {key: value for key, value, _ in rows})
     doc = inspect.getdoc(METHODS[name]) or ""
-    lines = [head, aligned(shown), *by_task, *_papers(name)]
+    lines = [head, aligned(shown), *by_task, *_searched(name), *_papers(name)]
     return f"{name}\n\n{doc}\n\n{about}\n\n" + "\n".join(lines)
+
+
+def _searched(name: str) -> list[str]:
+    """A table of what a search tries of the method's parameters."""
+    from lossnet.plain_text import aligned
+    from lossnet.ranges import declared
+    from lossnet.recipes import METHODS
+
+    cells = [[f"  {key}", str(each)] for key, each in declared(METHODS[name]).items()]
+    head = "what lossnet search tries (--space method.NAME=LOW..HIGH):"
+    return ["", head, aligned(cells)] if cells else []
 
 
 def _papers(name: str) -> list[str]:

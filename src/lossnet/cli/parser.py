@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from lossnet.errors import SettingError, unknown
-from lossnet.tasks.options import web_page
+from lossnet.tasks.options import non_negative, web_page
 from lossnet.tasks.registry import names, task_named, tasks
 from lossnet.tasks.task import Task
 
@@ -60,6 +60,20 @@ def add_settings(parser: argparse.ArgumentParser, method_key: str) -> None:
     what = f"settings such as {examples}; they override the config file"
     many: Any = {"nargs": "+", "action": "extend", "default": []}
     parser.add_argument("--set", dest="settings", metavar="KEY=VALUE", help=what, **many)
+
+
+def add_training(parser: argparse.ArgumentParser) -> None:
+    """Everything that decides what is trained, apart from DATA: method, settings, other data."""
+    defaults = ", ".join(f"{task.default_method} for {task.name} data" for task in tasks())
+    what = f"see lossnet methods (default: {defaults})"
+    parser.add_argument("--method", metavar="NAME", help=what)
+    add_settings(parser, "method")
+    add_decode(parser, "auto")
+    parser.add_argument("--validation", metavar="DATA", help="data to validate on")
+    parser.add_argument("--test", metavar="DATA", help="data to test on")
+    what = "unlabelled data, on which the task-net follows the loss-net"
+    parser.add_argument("--unlabelled", metavar="DATA", help=what)
+    parser.add_argument("--seed", type=non_negative, metavar="N", help="random seed (default: 0)")
 
 
 def add_decode(parser: argparse.ArgumentParser, default: str) -> None:

@@ -27,15 +27,17 @@ class Rows:
     notes: list[str]
 
 
-def training_parts(task: Task, args: argparse.Namespace) -> Parts[Any]:
+def training_parts(
+    task: Task, args: argparse.Namespace, read: dict[str, Any] | None = None
+) -> Parts[Any]:
     """The parts to train, validate and test on.
 
     Data without parts of its own is divided 60/20/20, always the same way; where validation or
-    test data is given, all of it is for training.
+    test data is given, all of it is for training. ``read`` is DATA if that is read already.
     """
     options = {part: getattr(args, part, None) for part in ("validation", "test")}
     given = {part: other for part, other in options.items() if other is not None}
-    read = task.read(args.data, args)
+    read = task.read(args.data, args) if read is None else read
     if given and not own_parts(read):
         read = {"train": read[""]}
     parts = dict(as_parts(read, args.data).items())

@@ -16,10 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lossnet.cli.parser import add_data, add_decode, add_settings, add_task_options, task_of_data
+from lossnet.cli.parser import add_data, add_task_options, add_training, task_of_data
 from lossnet.cli.terminal import note
-from lossnet.tasks.options import non_negative
-from lossnet.tasks.registry import tasks
 
 if TYPE_CHECKING:
     from lossnet.cli.settings import Settings
@@ -30,17 +28,8 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add_data(parser)
-    defaults = ", ".join(f"{task.default_method} for {task.name} data" for task in tasks())
-    what = f"see lossnet methods (default: {defaults})"
-    parser.add_argument("--method", metavar="NAME", help=what)
     parser.add_argument("--out", metavar="FOLDER", required=True, help="folder for the model")
-    add_settings(parser, "method")
-    add_decode(parser, "auto")
-    parser.add_argument("--validation", metavar="DATA", help="data to validate on")
-    parser.add_argument("--test", metavar="DATA", help="data to test on")
-    what = "unlabelled data, on which the task-net follows the loss-net"
-    parser.add_argument("--unlabelled", metavar="DATA", help=what)
-    parser.add_argument("--seed", type=non_negative, metavar="N", help="random seed (default: 0)")
+    add_training(parser)
     parser.add_argument("--results", metavar="FOLDER", help="also record the run in this store")
     parser.add_argument("--quiet", action="store_true", help="print no progress and no tables")
     again = parser.add_mutually_exclusive_group()
@@ -112,18 +101,10 @@ def _explained_interrupt(checkpoint: Path, command_line: list[str]) -> Iterator[
 def _save(
     settings: Settings, model: Any, parts: Parts[Any], out: Path, args: argparse.Namespace
 ) -> dict[str, Measured]:
-    """Write the model, what it must know of its data, and its metrics; return the latter."""
-    from lossnet.cli.folder import save_data
-    from lossnet.cli.measure import identity, measure_parts, record_run, seconds
-    from lossnet.files import write_json
-    from lossnet.tasks.model_folder import METRICS
+    """Save the model, and record the run where that is asked for; its metrics."""
+    from lossnet.cli.measure import identity, record_run, save_trained
 
-    model.save(out)
-    save_data(out, settings.task, parts, args)
-    report = measure_parts(settings.task, model, parts)
-    about: dict[str, Any] = {"data": parts.name, "method": settings.method, "seed": settings.seed}
-    about |= {"epochs": len(model.history_), "seconds": round(seconds(model), 3)}
-    write_json(out / METRICS, {**about, **settings.task.model_facts(model), **report})
+    report = save_trained(settings, model, parts, out, args)
     if args.results and report:
         run = identity(settings.method, settings.seed, model, parts)
         metrics = settings.task.flat(report[run["configuration"]["measured_on"]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,14 +10,13 @@ from lossnet.checks import check_int
 from lossnet.cli.settings import Settings
 from lossnet.errors import SettingError, unknown
 from lossnet.recipes import METHODS, methods_for
-from lossnet.tasks.options import names
+from lossnet.tasks.options import duration, names
 from lossnet.tasks.task import Task
 
 #: The method that differences are taken to where it is compared, and that ensembles consist of.
 PLAIN = "cross-entropy"
 #: Parameters that a baseline does not share with the methods.
 _OWN = ("preset", "refine", "decode")
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def default_methods(task: Task) -> list[str]:
@@ -53,13 +52,16 @@ def seeds_of(given: str | int | Iterable[int]) -> list[int]:
 def seconds_of(given: str | float | None) -> float | None:
     """A time budget in seconds; None stays None.
 
-    >>> seconds_of("10m"), seconds_of("1.5h"), seconds_of(90)
+    >>> seconds_of("10m"), seconds_of("1h30m"), seconds_of(90)
     (600.0, 5400.0, 90.0)
     """
     if given is None:
         return None
-    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([smhd]?)", str(given).strip())
-    if match is None or not 0 < (found := float(match[1]) * _UNITS[match[2]]) < float("inf"):
+    try:
+        found = duration(given) if isinstance(given, str) else float(given)
+    except (argparse.ArgumentTypeError, TypeError, ValueError):
+        found = 0.0
+    if not 0 < found < float("inf"):
         rule = "expected a time above 0 such as 90s, 10m or 2h"
         raise SettingError(f"budget {given!r}: {rule}")
     return found

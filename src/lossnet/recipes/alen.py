@@ -19,10 +19,14 @@ from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Judge
 from lossnet.parameters import Count, Positive, Weight
 from lossnet.proposals import GBI, Combined, NetOutput, Perturbed, Proposal, Target
-from lossnet.recipes.parts import energy_update, pretrain
+from lossnet.ranges import Around, Range, searched
+from lossnet.recipes.parts import BOTH_SPACE, energy_update, pretrain
 from lossnet.terms import CrossEntropy, EnergyTerm, Weighted
 
+_SPACE = BOTH_SPACE | {"output_weight": Around(5), "inference.lr": Around(5)}
 
+
+@searched(_SPACE | {"refined_weight": Around(5), "predict_steps": Range(1, 15)})
 def alen(
     *,
     cost: str = "f1",
@@ -62,6 +66,7 @@ def alen(
     return Method("alen", _phases(energy, task, by, share), predict=by)
 
 
+@searched(_SPACE | {"inference.steps": Range(1, 15)})
 def aen(
     *,
     cost: str = "f1",

@@ -8,8 +8,11 @@ from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Compare, Likelihood, Objective
 from lossnet.parameters import Weight
 from lossnet.proposals import Minimiser
+from lossnet.ranges import Around, searched
+from lossnet.recipes.parts import ENERGY_SPACE
 
 
+@searched(ENERGY_SPACE)
 def crf(*, energy_optimiser: Optimiser = Optimiser(2e-3, plateau=5)) -> Method:
     """Linear-chain CRF: the exact likelihood of a chain energy, decoded by Viterbi's algorithm.
 
@@ -18,6 +21,7 @@ def crf(*, energy_optimiser: Optimiser = Optimiser(2e-3, plateau=5)) -> Method:
     return _exact("crf", Likelihood(), energy_optimiser)
 
 
+@searched(ENERGY_SPACE | {"margin": Around(5)})
 def ssvm(
     *, margin: Weight = 0.5, energy_optimiser: Optimiser = Optimiser(2e-3, plateau=5)
 ) -> Method:

@@ -7,10 +7,12 @@ from lossnet.method import Method, Optimiser, Update
 from lossnet.objectives import Compare, Judge
 from lossnet.parameters import Count, Weight
 from lossnet.proposals import Samples
-from lossnet.recipes.parts import task_update, together
+from lossnet.ranges import Around, Range, searched
+from lossnet.recipes.parts import TASK_SPACE, task_update, together
 from lossnet.terms import ConstraintTerm, CrossEntropy, Weighted
 
 
+@searched(TASK_SPACE)
 def cross_entropy(*, task_optimiser: Optimiser = Optimiser(2e-3, plateau=5)) -> Method:
     """Cross-entropy on every output by itself: the baseline.
 
@@ -19,6 +21,7 @@ def cross_entropy(*, task_optimiser: Optimiser = Optimiser(2e-3, plateau=5)) -> 
     return together("cross-entropy", task_update(task_optimiser))
 
 
+@searched(TASK_SPACE | {"constraint_weight": Around(5)})
 def structured_tuning(
     *,
     constraint_weight: Weight = 1.0,
@@ -35,6 +38,7 @@ def structured_tuning(
     return together("structured-tuning", Update("task", Judge(terms), optimiser=task_optimiser))
 
 
+@searched(TASK_SPACE | {"samples": Range(5, 80, log=True)})
 def task_ranking(*, samples: Count = 20, task_optimiser: Optimiser = Optimiser(2e-3)) -> Method:
     """Ablation: the ranking loss on the task-net itself, no loss-net.
 

@@ -16,10 +16,19 @@ from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Judge, Likelihood
 from lossnet.parameters import Count, Weight
 from lossnet.proposals import GBI, Combined, Either, NetOutput, Random, Samples, Target, Zeros
-from lossnet.recipes.parts import energy_update, pretrain
+from lossnet.ranges import Around, Dimension, Range, searched
+from lossnet.recipes.parts import ENERGY_SPACE, TASK_SPACE, energy_update, pretrain
 from lossnet.terms import CrossEntropy, Weighted
 
+#: Of an energy that predicts by descending on it.
+_DESCENT: dict[str, Dimension] = {
+    **ENERGY_SPACE,
+    "inference.lr": Around(5),
+    "inference.steps": Range(5, 40, log=True),
+}
 
+
+@searched(TASK_SPACE | _DESCENT | {"margin": Around(5)})
 def spen(
     *,
     cost: str = "f1",
@@ -45,6 +54,7 @@ def spen_phase(optimiser: Optimiser, contrast: Margin, inference: GBI, cost: str
     return Phase((update,), predict=inference, name="spen")
 
 
+@searched(TASK_SPACE | ENERGY_SPACE | {"inference.lr": Around(5), "inference.steps": Range(2, 10)})
 def spen_e2e(
     *,
     inference: GBI = GBI(5, 1.0, step="entropic", adam=False, keep="last"),
@@ -63,6 +73,7 @@ def spen_e2e(
     return Method("spen-e2e", (pretrain("task", task_optimiser), end_to_end), predict=inference)
 
 
+@searched(_DESCENT | {"predict_steps": Range(5, 40, log=True)})
 def dvn(
     *,
     cost: str = "f1",
@@ -93,6 +104,7 @@ def dvn_phase(optimiser: Optimiser, inference: GBI, predict: GBI, cost: str, oth
     return Phase((update,), predict=predict, name="dvn")
 
 
+@searched(TASK_SPACE | _DESCENT | {"samples": Range(20, 160, log=True)})
 def nce_energy(
     *,
     samples: Count = 80,
@@ -121,6 +133,7 @@ def nce_phase(optimiser: Optimiser, noise: Samples) -> Phase:
     return Phase((update,), predict=NetOutput(noise.net), monitor="loss", name="nce-energy")
 
 
+@searched(ENERGY_SPACE | {"samples": Range(20, 160, log=True)})
 def residual(
     *,
     samples: Count | None = 50,

@@ -24,11 +24,14 @@ from lossnet.method import Method, Optimiser, Update
 from lossnet.objectives import Compare
 from lossnet.parameters import Count, Weight
 from lossnet.proposals import NetOutput, RelaxedSamples
-from lossnet.recipes.parts import task_update, together
+from lossnet.ranges import Around, Range, searched
+from lossnet.recipes.parts import BOTH_SPACE, task_update, together
 
 Path = Literal["all", "cost"]
+_SPACE = BOTH_SPACE | {"task_steps": Range(1, 3), "gradient.damping": Around(5)}
 
 
+@searched(_SPACE | {"margin": Around(5)})
 def implicit_ssvm(
     *,
     energy_weight: Weight = 1.0,
@@ -51,6 +54,7 @@ def implicit_ssvm(
     return _bilevel("implicit-ssvm", task, loss, gradient, energy_optimiser, task_steps)
 
 
+@searched(_SPACE)
 def implicit_dvn(
     *,
     energy_weight: Weight = 1.0,
@@ -73,6 +77,7 @@ def implicit_dvn(
     return _bilevel("implicit-dvn", task, loss, gradient, energy_optimiser, task_steps)
 
 
+@searched(_SPACE | {"sampler.k": Range(5, 40, log=True), "margin": Around(5)})
 def implicit_cd(
     *,
     energy_weight: Weight = 0.3,
@@ -99,6 +104,7 @@ def implicit_cd(
     return _bilevel("implicit-cd", task, loss, gradient, energy_optimiser, task_steps)
 
 
+@searched(_SPACE | {"sampler.k": Range(5, 40, log=True), "entropy_weight": Range(0.0, 1.0)})
 def implicit_nce(
     *,
     energy_weight: Weight = 1.0,

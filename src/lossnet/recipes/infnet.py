@@ -17,9 +17,14 @@ from lossnet.nets import Derivation, SharedHead, Stacked
 from lossnet.objectives import Compare, Compound, Judge, Part
 from lossnet.parameters import Count, Weight
 from lossnet.proposals import NetOutput
+from lossnet.ranges import Around, Range, searched
+from lossnet.recipes.parts import BOTH_SPACE
 from lossnet.terms import CrossEntropy, EnergyTerm, Violation, Weighted
 
+_SPACE = BOTH_SPACE | {"margin": Around(5), "net_steps": Range(1, 3)}
 
+
+@searched(_SPACE | {"tune_optimiser.lr": Around(5)})
 def infnet(
     *,
     loss: Literal["margin", "perceptron"] = "margin",
@@ -54,6 +59,7 @@ def infnet(
     return Method("infnet", (joint, tune))
 
 
+@searched(_SPACE | {"perceptron_weight": Around(5)})
 def infnet_plus(
     *,
     sharing: Literal["separated", "shared", "stacked"] = "stacked",

@@ -20,7 +20,24 @@ from lossnet.needs import UNLABELLED
 from lossnet.objectives import Compare, Compound, Judge, Objective, Part
 from lossnet.proposals.net import NetOutput
 from lossnet.proposals.proposal import Proposal
+from lossnet.ranges import Around, Dimension, Range
 from lossnet.terms import CrossEntropy, EnergyTerm, NegativeEntropy, Weighted
+
+#: What a search tries of the optimisers, the same for every method.
+TASK_SPACE: dict[str, Dimension] = {
+    "task_optimiser.lr": Around(5),
+    "task_optimiser.weight_decay": Range(1e-6, 1e-1, log=True),
+}
+ENERGY_SPACE: dict[str, Dimension] = {
+    "energy_optimiser.lr": Around(5),
+    "energy_optimiser.weight_decay": Range(1e-6, 1e-1, log=True),
+}
+#: Of a loss-net and a task-net that follows it; the loss-net is not what has to generalise.
+BOTH_SPACE: dict[str, Dimension] = {
+    **TASK_SPACE,
+    "energy_optimiser.lr": Around(5),
+    "energy_weight": Around(5),
+}
 
 
 def together(

@@ -16,9 +16,15 @@ from lossnet.contrasts import NCE, Margin, Ranking, Regression
 from lossnet.method import Method, Optimiser
 from lossnet.parameters import Count, Weight
 from lossnet.proposals import CorrelatedSamples, NetOutput, Perturbed, Samples
-from lossnet.recipes.parts import energy_update, task_update, together
+from lossnet.ranges import Around, Range, searched
+from lossnet.recipes.parts import BOTH_SPACE, energy_update, task_update, together
+
+#: Samples of the task-net that the truth is ranked against.
+_SAMPLES = Range(5, 80, log=True)
+_STEPS = Range(1, 3)
 
 
+@searched(BOTH_SPACE | {"margin": Around(5)})
 def seal_margin(
     *,
     energy_weight: Weight = 0.01,
@@ -46,6 +52,7 @@ def seal_margin(
     return together("seal-margin", *updates, steps=steps, rounds=rounds)
 
 
+@searched(BOTH_SPACE | {"energy_steps": _STEPS})
 def seal_regression(
     *,
     energy_weight: Weight = 1.0,
@@ -71,6 +78,7 @@ def seal_regression(
     return together("seal-regression", energy, task, steps=steps, rounds=rounds)
 
 
+@searched(BOTH_SPACE | {"energy_steps": _STEPS, "candidates.k": Range(5, 20)})
 def seal_regression_s(
     *,
     energy_weight: Weight = 3.0,
@@ -97,6 +105,9 @@ def seal_regression_s(
     return together("seal-regression-s", energy, task, steps=steps, rounds=rounds)
 
 
+@searched(
+    BOTH_SPACE | {"entropy_weight": Range(0.0, 1.0), "samples": _SAMPLES, "energy_steps": _STEPS}
+)
 def seal_nce(
     *,
     energy_weight: Weight = 1.0,
@@ -128,6 +139,7 @@ def seal_nce(
     return together("seal-nce", energy, task, steps=steps, rounds=rounds, gated=gated)
 
 
+@searched(BOTH_SPACE | {"samples": _SAMPLES, "energy_steps": _STEPS})
 def seal_ranking(
     *,
     energy_weight: Weight = 3.0,

@@ -13,10 +13,12 @@ from lossnet.contrasts import NCE, Margin, Regression
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.parameters import Count, Weight
 from lossnet.proposals import GBI, NetOutput, Samples
+from lossnet.ranges import Around, Range, searched
 from lossnet.recipes.energy_networks import dvn_phase, nce_phase, spen_phase
-from lossnet.recipes.parts import pretrain, task_update
+from lossnet.recipes.parts import BOTH_SPACE, pretrain, task_update
 
 
+@searched(BOTH_SPACE | {"margin": Around(5), "inference.lr": Around(5)})
 def seal_static_margin(
     *,
     energy_weight: Weight = 0.01,
@@ -38,6 +40,7 @@ def seal_static_margin(
     )
 
 
+@searched(BOTH_SPACE | {"inference.lr": Around(5)})
 def seal_static_regression(
     *,
     energy_weight: Weight = 0.1,
@@ -55,6 +58,7 @@ def seal_static_regression(
     return Method(name, (energy, _task_phase(name, task, task_steps)))
 
 
+@searched(BOTH_SPACE | {"entropy_weight": Range(0.0, 1.0), "samples": Range(20, 160, log=True)})
 def seal_static_nce(
     *,
     energy_weight: Weight = 1.0,

@@ -24,10 +24,20 @@ from lossnet.method import Method, Optimiser, Update
 from lossnet.objectives import Compare, Compound, Judge, Part
 from lossnet.parameters import Count, Weight
 from lossnet.proposals import Combined, Perturbed, Proposal, Samples
-from lossnet.recipes.parts import energy_update, task_update, together, with_unlabelled
+from lossnet.ranges import Around, Range, searched
+from lossnet.recipes.parts import (
+    BOTH_SPACE,
+    energy_update,
+    task_update,
+    together,
+    with_unlabelled,
+)
 from lossnet.terms import CostTerm, EnergyTerm, NegativeEntropy, Weighted
 
+_SPACE = BOTH_SPACE | {"unlabelled_weight": Around(5), "entropy_weight": Range(0.0, 2.0)}
 
+
+@searched(_SPACE | {"samples": Range(2, 10), "energy_steps": Range(1, 3)})
 def seal_reward(
     *,
     energy_weight: Weight = 30.0,
@@ -57,6 +67,7 @@ def seal_reward(
     return together("seal-reward", energy, task, steps=(energy_steps, task_steps))
 
 
+@searched(_SPACE | {"outcome_weight": Around(5)})
 def implicit_reward(
     *,
     energy_weight: Weight = 30.0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg")
@@ -33,6 +34,20 @@ def at_least_one(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 1")
     return int(text)
+
+
+def duration(text: str) -> float:
+    """Seconds of a time such as 90s, 30m or 1h30m.
+
+    >>> duration("1h30m")
+    5400.0
+    """
+    found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", text)
+    counts = [int(count or 0) for count in found.groups()] if found else [0, 0, 0]
+    seconds = 3600 * counts[0] + 60 * counts[1] + counts[2]
+    if not seconds:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 90s, 30m or 1h30m")
+    return float(seconds)
 
 
 def probability(text: str) -> float:

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 
 from lossnet.errors import SettingError, unknown
 from lossnet.parameters import joined, with_value
+from lossnet.ranges import Choice, Dimension
 from lossnet.tasks.method_checks import check_params
 
 NAME = "paper"
@@ -107,6 +108,8 @@ class WithPreset(BaseEstimator):
     papers: ClassVar[Papers] = Papers()
     #: What the defaults of former versions set, by version.
     former: ClassVar[Mapping[str, Row]] = {}
+    #: What a search tries of the estimator's own parameters, see :mod:`lossnet.ranges`.
+    search_space: ClassVar[Mapping[str, Dimension]] = {"batch_size": Choice(16, 32, 64)}
     method_params: dict[str, Any] | None
 
     def __getattribute__(self, name: str) -> Any:
@@ -144,6 +147,12 @@ class WithPreset(BaseEstimator):
     def _automatic(self, given: Mapping[str, Any]) -> Row:
         """What ``method="auto"`` sets beside the parameters given: the method, and others."""
         raise SettingError(f"{type(self).__name__} needs a method's name, got {AUTO!r}")
+
+    def _searched(self) -> dict[str, Dimension]:
+        """``search_space`` without the parameters that the preset or ``"auto"`` decides."""
+        row = self._preset_row()
+        decided = {} if row is None else row.parameters
+        return {name: each for name, each in self.search_space.items() if name not in decided}
 
     def _effective_params(self) -> dict[str, Any]:
         """Every parameter, those that the preset fills in as ``fit`` takes them."""

@@ -15,6 +15,7 @@ from lossnet.files import check_form
 from lossnet.method import Method
 from lossnet.needs import LOCAL
 from lossnet.proposals import GBI, NetOutput, Proposal
+from lossnet.ranges import Choice, Dimension, Range
 from lossnet.spaces import Binary, Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.image import pixels
@@ -124,6 +125,11 @@ class ImageSegmenter(PixelDecisions):
     provides: ClassVar[frozenset[str]] = StructuredEstimator.provides | LOCAL
     labels_noun: ClassVar[str] = "masks"
     papers, former = PAPERS, FORMER
+    search_space: ClassVar[Mapping[str, Dimension]] = {
+        "batch_size": Choice(8, 16, 32),
+        "width": Choice(32, 64),
+        "dropout": Range(0.0, 0.6),
+    }
 
     method: str | Method = "cross-entropy"
     _: KW_ONLY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -15,6 +15,7 @@ from lossnet.checks import check_choice, check_factory, check_share
 from lossnet.errors import DataError, SettingError
 from lossnet.method import Method
 from lossnet.needs import CONSTRAINT
+from lossnet.ranges import Choice, Dimension, Range
 from lossnet.spaces import Binary
 from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.multilabel import class_weights, thresholds
@@ -159,6 +160,11 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
 
     provides = LabelNets.provides | CONSTRAINT
     papers, former = PAPERS, {"0.1": ALONE}
+    search_space: ClassVar[Mapping[str, Dimension]] = {
+        **LabelNets.search_space,
+        "hidden": Choice((200,), (400,), (200, 200), (400, 400), (800, 800)),
+        "dropout": Range(0.0, 0.8),
+    }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -216,6 +222,11 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
         if alone:
             return ALONE
         return LARGE if given.get("training_rows_", 0) >= MANY_ROWS else AUTOMATIC
+
+    def _searched(self) -> dict[str, Dimension]:
+        # How large batches are depends on the number of rows, too.
+        decided = LARGE.parameters if self._preset_row() in (AUTOMATIC, LARGE) else {}
+        return {name: each for name, each in super()._searched().items() if name not in decided}
 
     def _finish(self, validation: Any) -> None:
         self._choose_share(validation)

@@ -11,12 +11,19 @@ from lossnet.errors import SettingError
 from lossnet.gradients import Implicit
 from lossnet.method import Method
 from lossnet.needs import EXACT
+from lossnet.ranges import Choice, Dimension, Range
 from lossnet.tasks.sequence.features import check_encoder
 from lossnet.tasks.sequence.pretraining import GLOBAL_ENERGIES
 
 if TYPE_CHECKING:
     from lossnet.tasks.sequence.tagging import TaggingEstimator
 
+#: What a search tries of a tagger's parameters.
+SEARCH_SPACE: dict[str, Dimension] = {
+    "batch_size": Choice(8, 16, 32, 64),
+    "hidden": Choice(50, 100, 200),
+    "dropout": Range(0.0, 0.7),
+}
 _FLAGS = ("fixed_vectors", "lowercase", "case", "chars", "pretrain_global", "follow_scheme")
 
 

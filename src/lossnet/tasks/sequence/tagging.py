@@ -38,7 +38,7 @@ from lossnet.tasks.sequence.inputs import Columns, scheme_of, sentences_of, sent
 from lossnet.tasks.sequence.pretraining import tag_language_models, with_pretraining
 from lossnet.tasks.sequence.rewards import Rewarded, RewardFunction, check_reward_tags
 from lossnet.tasks.sequence.sentences import SequenceData
-from lossnet.tasks.sequence.settings import allows_chain, check_tagging
+from lossnet.tasks.sequence.settings import SEARCH_SPACE, allows_chain, check_tagging
 from lossnet.tasks.sequence.tags import BRACKETS, PLAIN, TREES
 from lossnet.tasks.sequence.tokens import VOCABULARY_FORM, TokenCoder
 from lossnet.training.predict import best_output, each_batch, path_output
@@ -76,6 +76,7 @@ class TaggingEstimator(TagDecisions):
     provides = TagDecisions.provides | REWARD | EXACT
     labels_noun = "tags"
     inputs_taken = (2, 3)
+    search_space = SEARCH_SPACE
 
     # Settings --------------------------------------------------------------------------------
 
