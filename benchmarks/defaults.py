@@ -30,8 +30,9 @@ from wrapper import base
 from lossnet import MultiLabelClassifier
 from lossnet.parameters import plain
 from lossnet.reports import find, has, record, summarise
+from lossnet.tasks.bases import seeded
 from lossnet.tasks.multilabel import get_metric, tune_threshold
-from lossnet.tasks.multilabel.bases import fit_bases, seeded
+from lossnet.tasks.multilabel.bases import fit_bases
 
 SETS = ("emotions", "yeast", "scene", "digits", "medical", "enron", "genbase", "cal500", "spo_fun",
         "bibtex", "delicious", OFFICIAL)  # fmt: skip
