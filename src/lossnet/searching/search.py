@@ -61,6 +61,8 @@ class Search:
         """
         ends = math.inf if budget is None else time.monotonic() + budget
         need_optuna()
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
         with explained(self.folder, self.storage), Worker(self.folder) as worker:
             own = self.identity(), self.space, start_of(self.model, self.space)
             given = {"seed": self.model._seed(), "worker": worker}
@@ -198,8 +200,6 @@ def search(
     say = print if verbose else lambda line: None
     data = data_of(model, (X,) if y is None else (X, y), validation_data, fit_params or {})
     folder = None if out is None else Path(out)
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
     found = prepare(model, data, space, folder=folder, storage=storage, name=name, say=say)
     result = found.run(trials, budget)
     best = require_best(result)

@@ -44,8 +44,14 @@ def open_storage(folder: Path | None, url: str | None) -> Any:
     if local:
         assert folder is not None
         options["engine_kwargs"] = {"creator": partial(_connect, folder / FILE)}
-    with quiet(), explained(folder, None if local else url):
-        return optuna.storages.RDBStorage(url, **options)
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        with quiet():
+            return optuna.storages.RDBStorage(url, **options)
+    except (ArgumentError, ImportError) as error:
+        rule = "expected a database URL such as postgresql://user@host/name, and its driver"
+        raise SettingError(f"--storage {_without_password(url)}: {rule} ({error})") from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -86,14 +92,11 @@ def check_file(path: Path) -> None:
 def explained(folder: Path | None, url: str | None) -> Iterator[None]:
     """Errors of the storage as ours."""
     from optuna.exceptions import StorageInternalError
-    from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+    from sqlalchemy.exc import SQLAlchemyError
 
     where = f"the storage {_without_password(url)}" if url else f"{folder}/{FILE}"
     try:
         yield
-    except (ArgumentError, ImportError) as error:
-        rule = "expected a database URL such as postgresql://user@host/name, and its driver"
-        raise SettingError(f"--storage {_without_password(url)}: {rule} ({error})") from error
     except (SQLAlchemyError, StorageInternalError, sqlite3.Error) as error:
         reason = str(error.__cause__ or error).splitlines()[0]
         raise DataError(f"cannot read or write {where}: {reason}") from error
