@@ -13,6 +13,8 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "build" / "gallery"
 EXAMPLES = [p for p in sorted((ROOT / "examples").glob("*.py")) if p.stem != "demo_picture"]
+#: Pages that are made of files in the root.
+ROOT_PAGES = {"index.md": "README.md", "CHANGELOG.md": "CHANGELOG.md"}
 #: The packages of the reference, and what each is about.
 PACKAGES = {
     "lossnet": "Estimators, methods and what they are made of",
@@ -47,8 +49,9 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that no file in ``docs/`` holds."""
-    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    pages = {"index.md": front_page(), "CHANGELOG.md": changes, **reference()}
+    pages: dict[str, Any] = {
+        name: from_root(page) for name, page in ROOT_PAGES.items()
+    } | reference()
     for path in EXAMPLES:  # as they are where nobody has run them
         pages[f"gallery/{path.stem}.md"] = f"# {path.name}\n\n```python\n{path.read_text()}```\n"
     pages["gallery/index.md"] = "# Gallery\n\nThe examples have not been run: run `make docs`.\n"
@@ -65,10 +68,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     return re.sub(r"\]\(\.\./examples/(\w+)\.py", r"](gallery/\1.md", found)
 
 
-def front_page() -> str:
-    """The README, its links as seen from ``docs/``."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    text = text.replace("](docs/", "](")
+def from_root(page: str) -> str:
+    """A page of the repository's root, its links as seen from ``docs/``."""
+    text = (ROOT / page).read_text(encoding="utf-8").replace("](docs/", "](")
     return re.sub(r"\]\(examples/(\w+)\.py", r"](gallery/\1.md", text)
 
 
