@@ -125,3 +125,23 @@ def test_the_default_beside_a_named_method(lossnet: Run, csv_file: Path, tmp_pat
     result = lossnet("train", csv_file, "--out", tmp_path / "model", *SMALL)
     assert result.code == 0, result.err
     assert MultiLabelClassifier.load(tmp_path / "model").members == 4
+
+
+def test_settings_are_searched_first(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    command = ["compare", csv_file, "--methods", "cross-entropy", "--seeds", "1", "--out", out]
+    command += ["--baselines", "none", "--search", "2", *SMALL]
+    result = lossnet(*command)
+    assert result.code == 0, result.err
+    trials = (out / "search" / "cross-entropy" / "trials.csv").read_text().splitlines()
+    assert len(trials) == 3
+    (run,) = load_comparison(out).runs
+    (stored,) = find(out / "results")
+    best = max(trials[1:], key=lambda line: float(line.split(",")[2]))
+    assert str(stored.configuration["dropout"]) in best
+    assert run.method == "cross-entropy"
+    other = tmp_path / "other.csv"
+    other.write_text(csv_file.read_text() + csv_file.read_text().splitlines()[-1] + "\n")
+    wrong = lossnet("compare", other, *command[2:])
+    assert wrong.code == 2
+    assert "holds a comparison of" in one_line(wrong)

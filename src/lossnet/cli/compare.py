@@ -18,7 +18,8 @@ from lossnet.errors import SettingError
 from lossnet.tasks.options import at_least_one, names
 
 if TYPE_CHECKING:
-    pass
+    from lossnet.cli.settings import Settings
+    from lossnet.tasks.parts import Parts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", metavar="TIME", help=what)
     what = "number of runs at a time, one thread each (default: 1)"
     parser.add_argument("--jobs", type=at_least_one, default=1, metavar="N", help=what)
+    what = "first search the settings of each method with N trials on validation data (default: 0)"
+    parser.add_argument("--search", type=at_least_one, metavar="N", help=what)
     parser.add_argument("--validation", metavar="DATA", help="data to validate on")
     parser.add_argument("--test", metavar="DATA", help="data to test on")
     add_settings(parser, "METHOD")
@@ -83,12 +86,14 @@ def _plan(args: argparse.Namespace) -> Any:
     seeds, budget = planning.seeds_of(args.seeds), planning.seconds_of(args.budget)
     pairs = {name: _pairs_of(args.settings, name, methods) for name in methods}
     settings = [resolve(task, args, method=name, pairs=pairs[name]) for name in methods]
-    models = {one.method: one.estimator() for one in settings}
     baselines = planning.baselines_of(task, args.baselines, methods)
     first = settings[0]
     template = planning.template_of(task, first.parameters) if baselines else first.estimator()
     reference = planning.reference_of(args.against, methods)
     parts = training_parts(task, args)
+    if args.search is not None:
+        settings = _searched(settings, parts, args)
+    models = {one.method: one.estimator() for one in settings}
     return Plan(
         task=task,
         parts=parts,
@@ -104,6 +109,27 @@ def _plan(args: argparse.Namespace) -> Any:
         jobs=args.jobs,
         quiet=args.quiet,
     )
+
+
+def _searched(
+    settings: list[Settings], parts: Parts[Any], args: argparse.Namespace
+) -> list[Settings]:
+    """The settings of each method with the best values of its search, which is kept and resumed."""
+    from lossnet.cli.folder import writable
+    from lossnet.cli.measure import checksum_of
+    from lossnet.cli.search import find_settings
+    from lossnet.comparison.api import default_folder
+    from lossnet.comparison.engine import claim
+
+    say = (lambda line: None) if args.quiet else (lambda line: print(line, flush=True))
+    found = []
+    with writable(args.out or default_folder(parts.name)) as out:
+        claim(out, settings[0].task, parts, checksum_of(parts))
+        for one in settings:
+            say(f"search of {one.method}: {args.search} trials")
+            folder = out / "search" / one.method
+            found.append(find_settings(one, parts, args.search, folder=folder, say=say)[0])
+    return found
 
 
 def _pairs_of(pairs: list[str], method: str, methods: list[str]) -> list[str]:

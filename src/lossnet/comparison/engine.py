@@ -103,7 +103,7 @@ def compare_models(plan: Plan, out: str | Path) -> Comparison:
         raise DataError(f"{plan.parts.name} has no validation and no test part to compare on")
     with writable(out) as folder, locked(folder):
         checksum = checksum_of(plan.parts)
-        _claim(folder, plan, checksum)
+        claim(folder, plan.task, plan.parts, checksum)
         for left in (folder / STORE).glob("*/*"):
             remove_leftovers(left)
         place = Place(folder / STORE, plan.parts, checksum, plan.budget)
@@ -124,10 +124,10 @@ def _write_page(comparison: Comparison, folder: Path) -> None:
         warnings.warn(f"{REPORT} was not written: {error}", UserWarning, stacklevel=3)
 
 
-def _claim(folder: Path, plan: Plan, checksum: str) -> None:
+def claim(folder: Path, task: Task, parts: Parts[Any], checksum: str) -> None:
     """Say whose folder it is; raise where it is another comparison's."""
     path = folder / CLAIM
-    own = {"task": plan.task.name, "data": plan.parts.name, "checksum": checksum}
+    own = {"task": task.name, "data": parts.name, "checksum": checksum}
     if path.exists():
         remedy = "choose another folder, or delete this one"
         try:
