@@ -76,6 +76,9 @@ def configuration(row: str) -> dict[str, Any]:
     if row in ("logistic-regression", "extra-trees"):
         return {"row": row}
     found = dict(plain(classifier(row).resolved_params()))
+    own = found["method_params"] or {}
+    if not own.get("gated"):
+        own.pop("gated", None)  # so that runs from before there was such a setting are found
     return dict(json.loads(json.dumps(found, default=str)))
 
 
