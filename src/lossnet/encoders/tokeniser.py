@@ -163,7 +163,7 @@ class Tokeniser:
     ) -> Iterator[tuple[Any, int]]:
         """Each input's encoding, and how many sub-words were cut off it."""
         for start in range(0, len(inputs), _BATCH):
-            for encoding in tokenizer.encode_batch(inputs[start : start + _BATCH], **options):
+            for encoding in _batch(tokenizer, inputs[start : start + _BATCH], options):
                 yield encoding, sum(len(part) - self._special for part in encoding.overflowing)
 
     def collate(self, coded: Sequence[Coded], device: str | torch.device = "cpu") -> Subwords:
@@ -206,3 +206,14 @@ def _padded(arrays: Sequence[np.ndarray], value: int | bool) -> np.ndarray:
     for row, array in enumerate(arrays):
         together[row, : len(array)] = array
     return together
+
+
+def _batch(tokenizer: Any, inputs: list[Any], options: dict[str, bool]) -> list[Any]:
+    """The encodings; an error where the tokeniser's own tables contradict each other."""
+    try:
+        return list(tokenizer.encode_batch(inputs, **options))
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # what Rust raises; no Exception
+            raise
+        what = f"the tokeniser is damaged ({error})"
+        raise DataError(f"{what}; take the encoder's files anew, or train again") from error

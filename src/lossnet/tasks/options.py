@@ -39,15 +39,16 @@ def at_least_one(text: str) -> int:
 def duration(text: str) -> float:
     """Seconds of a time such as 90s, 30m or 1h30m.
 
-    >>> duration("1h30m")
-    5400.0
+    >>> duration("1h30m"), duration("1.5h"), duration("0.5s")
+    (5400.0, 5400.0, 0.5)
     """
-    found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", text)
-    counts = [int(count or 0) for count in found.groups()] if found else [0, 0, 0]
+    number = r"(\d+(?:\.\d+)?)"
+    found = re.fullmatch(rf"(?:{number}h)?(?:{number}m)?(?:{number}s)?", text)
+    counts = [float(count or 0) for count in found.groups()] if found else [0.0, 0.0, 0.0]
     seconds = 3600 * counts[0] + 60 * counts[1] + counts[2]
     if not seconds:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 90s, 30m or 1h30m")
-    return float(seconds)
+    return seconds
 
 
 def probability(text: str) -> float:
