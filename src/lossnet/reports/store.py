@@ -8,6 +8,7 @@ several sessions, and :func:`has` says which runs are still to do.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import re
@@ -140,7 +141,10 @@ def find(
     for name in filters:
         _check_field(name)
     read = _read if damaged == "error" else _read_or_warn
-    runs = [run for path in Path(folder).glob("*/*/*.json") if (run := read(path)) is not None]
+    # A run lies in the folders of its data and its method: no other file needs to be read.
+    places = itertools.product(*(_folders(filters.get(name)) for name in ("data", "method")))
+    paths = {path for place in places for path in Path(folder).glob("/".join((*place, "*.json")))}
+    runs = [run for path in sorted(paths) if (run := read(path)) is not None]
     runs = [run for run in runs if all(_fits(run, *item) for item in filters.items())]
     return sorted(runs, key=lambda run: (run.data, run.method, str(run.configuration), run.seed))
 
@@ -183,6 +187,14 @@ def _read_or_warn(path: Path) -> Run | None:
     except DataError as error:
         warnings.warn(f"skipped: {error}", DamagedResultWarning, stacklevel=3)
         return None
+
+
+def _folders(wanted: Any) -> list[str]:
+    """Patterns of the folders in which runs lie whose data or method must be one of these."""
+    if wanted is None:
+        return ["*"]
+    several = isinstance(wanted, list | tuple | set | frozenset)
+    return [slug(str(one)) for one in (wanted if several else [wanted])]
 
 
 def _plain(configuration: Mapping[str, Any]) -> dict[str, Any]:
