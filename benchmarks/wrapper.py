@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import re
 import sys
 import time
 from pathlib import Path
@@ -93,7 +94,8 @@ def configuration() -> dict[str, Any]:
     free = {"base", "method", "metric", "decode", "device", "random_state", "verbose"}
     kept = {key: value for key, value in settings.items() if key not in free}
     update = residual().updates[0]
-    return plain(kept | {"optimiser": update.optimiser, "objective": str(update.objective)})
+    objective = re.sub(r" at 0x[0-9a-f]+", "", str(update.objective))  # of functions in it
+    return plain(kept | {"optimiser": update.optimiser, "objective": objective})
 
 
 def run(arguments: argparse.Namespace) -> None:
