@@ -105,7 +105,16 @@ TABLES = (
         ),
         ours="36 crops averaged at test; by default the task-net is a small U-Net, with own "
         "settings the papers' FCN, 80 epochs",
-        why={
+        why=dict.fromkeys(
+            [
+                (row, column)
+                for row in ("alen", "alen-net")
+                for column in ("mean IoU", "global IoU")
+            ],
+            "the paper prints neither rates nor weights; by the preset, one seed, refining changes "
+            "nothing, and with own settings (below) it gains 7.5 points over the net.",
+        )
+        | {
             (
                 "alen",
                 "mean IoU, own settings",
