@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from citation_reward import CitationReward
+from runs import main, several
 
 from lossnet import SequenceTagger
 from lossnet.parameters import plain
@@ -197,17 +197,12 @@ def table(arguments: argparse.Namespace) -> None:
             print(f"| {row} | " + " | ".join(cells) + " |")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "table"])
-    parser.add_argument("--rows", nargs="+", default=list(ROWS), choices=list(ROWS))
-    parser.add_argument("--labelled", nargs="+", type=int, default=list(LABELLED))
-    parser.add_argument("--draws", type=int, default=3)
-    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    {"run": run, "table": table}[arguments.what](arguments)
-
-
 if __name__ == "__main__":
-    main()
+    main(
+        __doc__,
+        run,
+        table,
+        rows=several(ROWS),
+        labelled={"nargs": "+", "type": int, "default": list(LABELLED)},
+        draws={"type": int, "default": 3},
+    )

@@ -18,13 +18,12 @@ import argparse
 import json
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from label_decisions import parts
 from multilabel import OFFICIAL
+from runs import main, several
 from wrapper import base
 
 from lossnet import MultiLabelClassifier
@@ -173,18 +172,13 @@ def latest(results: str, name: str, row: str) -> list[Any]:
     return list({one.seed: one for one in own}.values())
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "table"])
-    parser.add_argument("--data", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--rows", nargs="+", choices=[*ROWS, WITHOUT], default=[*ROWS, WITHOUT])
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--metric", default="example-f1", choices=METRICS)
-    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    {"run": run, "table": table}[arguments.what](arguments)
-
-
 if __name__ == "__main__":
-    main()
+    main(
+        __doc__,
+        run,
+        table,
+        data=several(SETS),
+        rows=several([*ROWS, WITHOUT]),
+        seeds={"type": int, "default": 3},
+        metric={"default": "example-f1", "choices": METRICS},
+    )

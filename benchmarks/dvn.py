@@ -13,11 +13,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
-import torch
 from multilabel import DATA, OFFICIAL, official
+from runs import main
 
 from lossnet import MultiLabelClassifier
 from lossnet.reports import Run, find, has, record, summarise
@@ -102,15 +101,5 @@ def table(arguments: argparse.Namespace) -> None:
                 print(f"| {rows[stage]} | {decay:g} | {len(runs)} | {value} | {seconds} |")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "table"])
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    {"run": run, "table": table}[arguments.what](arguments)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, run, table, seeds={"type": int, "default": 3})

@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 from unittest import mock
@@ -28,6 +27,7 @@ import images
 import numpy as np
 import sequence
 import torch
+from runs import main, several
 
 from lossnet import ImageSegmenter, SequenceTagger
 from lossnet.reports import Run, find, get, record, summarise
@@ -290,18 +290,13 @@ def _values(runs: list[Run], key: str) -> list[float]:
     return [float(one.metrics[key] or 0.0) for one in runs]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "table"])
-    parser.add_argument("--data", nargs="+", choices=list(SETTINGS), default=list(SETTINGS))
-    parser.add_argument("--rows", nargs="+")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    {"run": run, "table": table}[arguments.what](arguments)
-
-
 if __name__ == "__main__":
-    main()
+    main(
+        __doc__,
+        run,
+        table,
+        data=several(SETTINGS),
+        rows={"nargs": "+"},
+        seeds={"type": int, "default": 3},
+        first={"type": int, "default": 0, "help": "the first seed"},
+    )

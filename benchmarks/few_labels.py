@@ -20,12 +20,11 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from multilabel import DATA
+from runs import main, several
 
 from lossnet.papers.data_sets import DATA_SETS
 from lossnet.reports import find, has, record, summarise
@@ -170,17 +169,12 @@ def table(arguments: argparse.Namespace) -> None:
             print(f"| {name}, {problem.labelled} | {metric} | {' | '.join(cells)} |")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "table"])
-    parser.add_argument("--data", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
-    parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
-    parser.add_argument("--seeds", type=int, default=5, help="draws of the labelled rows")
-    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    {"run": run, "table": table}[arguments.what](arguments)
-
-
 if __name__ == "__main__":
-    main()
+    main(
+        __doc__,
+        run,
+        table,
+        data=several(PROBLEMS),
+        rows=several(ROWS),
+        seeds={"type": int, "default": 5, "help": "draws of the labelled rows"},
+    )

@@ -17,12 +17,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import multilabel
 import numpy as np
-import torch
+from runs import main
 
 from lossnet import Method, MultiLabelClassifier
 from lossnet.errors import TrainingError
@@ -223,16 +222,11 @@ def cell(values: list[float | None], key: str) -> str:
     return f"{100 * np.mean(known):.1f}" if key.endswith("f1") else f"{np.mean(known):.2f}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "table"])
-    parser.add_argument("--rows", nargs="+", choices=[*STUDY, *OBJECTIVES], help="these alone")
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    {"run": run, "table": table}[arguments.what](arguments)
-
-
 if __name__ == "__main__":
-    main()
+    main(
+        __doc__,
+        run,
+        table,
+        rows={"nargs": "+", "choices": [*STUDY, *OBJECTIVES], "help": "these alone"},
+        seeds={"type": int, "default": 1},
+    )

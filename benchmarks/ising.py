@@ -17,11 +17,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+from runs import main
 
 from lossnet import MultiLabelClassifier
 from lossnet.reports import Run, find, has, record, summarise
@@ -154,17 +153,12 @@ def _cells(pairs: list[tuple[dict[str, Any], dict[str, Any]]], metric: str) -> s
     return " | ".join(cells)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "table"])
-    parser.add_argument("--couplings", type=float, nargs="+", default=list(COUPLINGS))
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    {"run": run, "table": table}[arguments.what](arguments)
-
-
 if __name__ == "__main__":
-    main()
+    main(
+        __doc__,
+        run,
+        table,
+        couplings={"type": float, "nargs": "+", "default": list(COUPLINGS)},
+        seeds={"type": int, "default": 5},
+        first_seed={"type": int, "default": 0},
+    )

@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 from label_decisions import parts
-from runs import Measured, arguments, once
+from runs import Measured, each_once, main, several
 
 from lossnet import MultiLabelClassifier
 from lossnet.parameters import plain
@@ -36,13 +36,14 @@ UNIT = "cross-entropy, 1"
 
 def run(given: argparse.Namespace) -> None:
     """Fit and record what the store lacks, seed by seed."""
-    for seed in range(given.seeds):
-        for name in given.data:
-            for row in ROWS:
-                checksum = parts(name).train.checksum()
-                key = {"data": f"members-{name}", "data_checksum": checksum, "method": row,
-                       "seed": seed, "configuration": configuration(row)}  # fmt: skip
-                once(given.results, key, lambda n=name, r=row, s=seed: measure(n, r, s), "members")
+    each_once(
+        given,
+        "members",
+        ROWS,
+        checksum=lambda name: parts(name).train.checksum(),
+        configuration=configuration,
+        measure=measure,
+    )
 
 
 def configuration(row: str) -> dict[str, Any]:
@@ -63,7 +64,7 @@ def measure(name: str, row: str, seed: int) -> Measured:
     assert data.test is not None
     predicted = model.predict(data.test)
     found = {metric: float(get_metric(metric)(data.test.Y, predicted)) for metric in METRICS}
-    return found | {"epochs": float(len(model.history_))}, seconds
+    return found | {"epochs": float(len(model.history_))}, seconds, ["members"]
 
 
 def table(given: argparse.Namespace) -> None:
@@ -89,5 +90,4 @@ def _times(runs: list[Run]) -> list[float]:
 
 
 if __name__ == "__main__":
-    given = arguments(__doc__, SETS)
-    {"run": run, "table": table}[given.what](given)
+    main(__doc__, run, table, data=several(SETS), seeds={"type": int, "default": 3})

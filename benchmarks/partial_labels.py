@@ -13,12 +13,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from multilabel import DATA, EPOCHS, LARGE, NETWORK
+from runs import main, several
 
 from lossnet import MultiLabelClassifier
 from lossnet.reports import Run, find, has, record, summarise
@@ -124,16 +123,11 @@ def undone(runs: dict[str, list[Run]], measure: str) -> str:
     return f"{(mean['off'] - mean['nan']) / (mean['off'] - mean['all']):.0%}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "table"])
-    parser.add_argument("--data", nargs="+", choices=list(SEEDS), default=list(SEEDS))
-    parser.add_argument("--seeds", type=int, help="in place of each data set's own number")
-    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    {"run": run, "table": table}[arguments.what](arguments)
-
-
 if __name__ == "__main__":
-    main()
+    main(
+        __doc__,
+        run,
+        table,
+        data=several(SEEDS),
+        seeds={"type": int, "help": "in place of each data set's own number"},
+    )

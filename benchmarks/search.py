@@ -20,8 +20,8 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-import torch
 from label_decisions import parts
+from runs import main
 from scipy.stats import t as student
 
 from lossnet import MultiLabelClassifier, search
@@ -112,19 +112,14 @@ def _cells(runs: list[Any]) -> list[str]:
     return [str(len(runs)), *shown, f"{fmean(gains):+.1f}", interval, validation, minutes]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "table"])
-    parser.add_argument("--data", nargs="+", choices=SETS, default=["cal500", "yeast"])
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=["seal-nce"])
-    parser.add_argument("--searches", type=int, default=3)
-    parser.add_argument("--trials", type=int, default=30)
-    parser.add_argument("--studies", default=str(Path(tempfile.gettempdir()) / "lossnet-search"))
-    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    {"run": run, "table": table}[arguments.what](arguments)
-
-
 if __name__ == "__main__":
-    main()
+    main(
+        __doc__,
+        run,
+        table,
+        data={"nargs": "+", "choices": SETS, "default": ["cal500", "yeast"]},
+        methods={"nargs": "+", "choices": METHODS, "default": ["seal-nce"]},
+        searches={"type": int, "default": 3},
+        trials={"type": int, "default": 30},
+        studies={"default": str(Path(tempfile.gettempdir()) / "lossnet-search")},
+    )

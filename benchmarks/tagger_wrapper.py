@@ -15,13 +15,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+from runs import Measured, main, once, several
 from sequence import TASKS, parts
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -30,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 from lossnet import StructuredTagger
 from lossnet.parameters import plain
 from lossnet.recipes import residual
-from lossnet.reports import find, has, record, summarise
+from lossnet.reports import find, summarise
 from lossnet.tasks.sequence import SequenceData
 
 HOW = ("base", "decided", "structured")
@@ -63,7 +61,7 @@ def _features(word: str) -> dict[str, str]:
     return {"word": lower, "shape": shape, **affixes}
 
 
-def measure(name: str, seed: int) -> tuple[dict[str, float], float, list[str]]:
+def measure(name: str, seed: int) -> Measured:
     """Metrics of one fit, its processor seconds and the rules chosen."""
     train, dev, tests = parts(name)
     began = time.process_time()
@@ -104,14 +102,8 @@ def run(arguments: argparse.Namespace) -> None:
         for name in arguments.data:
             key = {"data": f"wrapper-{name}", "method": "logistic-regression", "seed": seed,
                    "configuration": configuration(name)}  # fmt: skip
-            checksum = parts(name)[0].checksum()
-            if has(arguments.results, **key, data_checksum=checksum):
-                continue
-            metrics, seconds, rules = measure(name, seed)
-            record(arguments.results, command=" ".join(["python", *sys.argv]), metrics=metrics,
-                   seconds=seconds, tags=rules, data_checksum=checksum, **key)  # fmt: skip
-            shown = {k: round(v, 4) for k, v in metrics.items()}
-            print(name, seed, shown, rules, f"{seconds:.0f} s", flush=True)
+            key["data_checksum"] = parts(name)[0].checksum()
+            once(arguments.results, key, lambda n=name, s=seed: measure(n, s))
 
 
 def table(arguments: argparse.Namespace) -> None:
@@ -133,16 +125,5 @@ def table(arguments: argparse.Namespace) -> None:
             print(f"| {name} {part} | {TASKS[name].metric} | {len(runs)} | {' | '.join(cells)} |")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "table"])
-    parser.add_argument("--data", nargs="+", default=list(TASKS), choices=list(TASKS))
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    {"run": run, "table": table}[arguments.what](arguments)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, run, table, data=several(TASKS), seeds={"type": int, "default": 3})

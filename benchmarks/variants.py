@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 from label_decisions import parts
-from runs import Measured, arguments, once
+from runs import Measured, each_once, main, several
 from torch import Tensor, nn
 
 from lossnet import MultiLabelClassifier
@@ -161,13 +161,14 @@ FIRST = next(iter(VARIANTS))
 
 def run(given: argparse.Namespace) -> None:
     """Fit and record what the store lacks, seed by seed."""
-    for seed in range(given.seeds):
-        for name in given.data:
-            for row in VARIANTS:
-                checksum = parts(name).train.checksum()
-                key = {"data": f"variants-{name}", "data_checksum": checksum, "method": row,
-                       "seed": seed, "configuration": configuration(row)}  # fmt: skip
-                once(given.results, key, lambda n=name, r=row, s=seed: measure(n, r, s), "variants")
+    each_once(
+        given,
+        "variants",
+        VARIANTS,
+        checksum=lambda name: parts(name).train.checksum(),
+        configuration=configuration,
+        measure=measure,
+    )
 
 
 def configuration(row: str) -> dict[str, Any]:
@@ -185,7 +186,7 @@ def measure(name: str, row: str, seed: int) -> Measured:
         model.fit(data.train, validation_data=data.validation)
         for part, rows in (("validation", data.validation), ("test", data.test)):
             found[f"{part} {metric}"] = float(get_metric(metric)(rows.Y, model.predict(rows)))
-    return found, (time.process_time() - began) / len(METRICS)
+    return found, (time.process_time() - began) / len(METRICS), ["variants"]
 
 
 def table(given: argparse.Namespace) -> None:
@@ -216,5 +217,4 @@ def table(given: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    given = arguments(__doc__, SETS)
-    {"run": run, "table": table}[given.what](given)
+    main(__doc__, run, table, data=several(SETS), seeds={"type": int, "default": 3})

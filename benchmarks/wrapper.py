@@ -19,12 +19,11 @@ import copy
 import re
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from label_decisions import parts
+from runs import main, several
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -142,18 +141,13 @@ def table(arguments: argparse.Namespace) -> None:
         print(f"| mean | | | {' | '.join(cells)} | | |")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "table"])
-    parser.add_argument("--metric", default="subset-accuracy", choices=METRICS)
-    parser.add_argument("--data", nargs="+", default=["all"], choices=["all", *SETS])
-    parser.add_argument("--bases", nargs="+", default=list(BASES), choices=BASES)
-    parser.add_argument("--seeds", type=int, help="how many; by default as many as SETS says")
-    parser.add_argument("--results", default=str(Path(__file__).parents[1] / "results"))
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    {"run": run, "table": table}[arguments.what](arguments)
-
-
 if __name__ == "__main__":
-    main()
+    main(
+        __doc__,
+        run,
+        table,
+        metric={"default": "subset-accuracy", "choices": METRICS},
+        data={"nargs": "+", "default": ["all"], "choices": ["all", *SETS]},
+        bases=several(BASES),
+        seeds={"type": int, "help": "how many; by default as many as SETS says"},
+    )
