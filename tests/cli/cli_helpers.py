@@ -10,6 +10,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 SMALL = ["--set", "max_epochs=2", "hidden=[8]", "global_hidden=4", "--quiet"]
+#: Ends the process as a power cut would, in the middle of an epoch; the command line follows.
+KILLED = """
+import os, signal
+from lossnet.training import Trainer
+plain, left = Trainer._batch, [int(os.environ["KILL_AFTER_BATCHES"])]
+def batch(self, *args):
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return plain(self, *args)
+Trainer._batch = batch
+"""
+#: The command line, as a program of its own.
+PROGRAM = """
+from lossnet.cli import main
+raise SystemExit(main())
+"""
 
 
 class Result(NamedTuple):

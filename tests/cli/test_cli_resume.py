@@ -10,25 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_helpers import Result, write_csv
+from cli_helpers import KILLED, PROGRAM, Result, write_csv
 
 Run = Callable[..., Result]
 
-# Ends the process as a power cut would, in the middle of an epoch.
-KILLER = """
-import os, signal
-from lossnet.training import Trainer
-plain, left = Trainer._batch, [int(os.environ["KILL_AFTER_BATCHES"])]
-def batch(self, *args):
-    left[0] -= 1
-    if left[0] == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return plain(self, *args)
-Trainer._batch = batch
+#: A checkpoint after every epoch, however short.
+OFTEN = """
 import lossnet.training.checkpoint as checkpoint
 checkpoint.Checkpoint.__init__.__kwdefaults__["seconds"] = 0.0
-from lossnet.cli import main
-raise SystemExit(main())
 """
 
 
@@ -43,7 +32,7 @@ def train(
         "KILL_AFTER_BATCHES": str(kill_after_batches),
     }
     return subprocess.run(
-        [sys.executable, "-c", KILLER, *arguments],
+        [sys.executable, "-c", KILLED + OFTEN + PROGRAM, *arguments],
         env=environment,
         capture_output=True,
         text=True,

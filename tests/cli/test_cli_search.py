@@ -14,25 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_helpers import Result, one_line, small_task, write_csv
+from cli_helpers import KILLED, PROGRAM, Result, one_line, small_task, write_csv
 
 Run = Callable[..., Result]
 
 SETTINGS = ["--method", "cross-entropy", "--set", "max_epochs=4", "decode=threshold", "--quiet"]
-# Ends the process as a power cut would, in the middle of an epoch.
-WORKER = """
-import os, signal
-from lossnet.training import Trainer
-plain, left = Trainer._batch, [int(os.environ["KILL_AFTER_BATCHES"])]
-def batch(self, *args):
-    left[0] -= 1
-    if left[0] == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return plain(self, *args)
-Trainer._batch = batch
-from lossnet.cli import main
-raise SystemExit(main())
-"""
 
 
 def arguments(data: Path, out: Path, trials: int) -> list[str]:
@@ -41,7 +27,7 @@ def arguments(data: Path, out: Path, trials: int) -> list[str]:
 
 def worker(given: list[str], kill_after_batches: int = 0) -> subprocess.Popen[str]:
     own = {"OMP_NUM_THREADS": "1", "KILL_AFTER_BATCHES": str(kill_after_batches)}
-    command = [sys.executable, "-c", WORKER, *given]
+    command = [sys.executable, "-c", KILLED + PROGRAM, *given]
     return subprocess.Popen(command, env={**os.environ, **own}, stderr=subprocess.PIPE, text=True)
 
 

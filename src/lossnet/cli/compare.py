@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", metavar="TIME", help=what)
     what = "number of runs at a time, one thread each (default: 1)"
     parser.add_argument("--jobs", type=at_least_one, default=1, metavar="N", help=what)
-    what = "first search the settings of each method with N trials on validation data (default: 0)"
+    what = "first search the settings of each method with N trials on validation data"
     parser.add_argument("--search", type=at_least_one, metavar="N", help=what)
     parser.add_argument("--validation", metavar="DATA", help="data to validate on")
     parser.add_argument("--test", metavar="DATA", help="data to test on")
