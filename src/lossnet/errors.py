@@ -25,6 +25,10 @@ class DataError(LossnetError, ValueError):
     """Data that cannot be used: a bad file, a wrong shape, values out of range."""
 
 
+class FolderInUseError(DataError):
+    """A folder that another process is writing to."""
+
+
 class SettingError(LossnetError, ValueError):
     """A setting that does not exist or does not fit the others."""
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from lossnet.cli.parser import add_data, add_task_options, add_training, task_of_data
 from lossnet.cli.terminal import note
-from lossnet.errors import DataError, SettingError
+from lossnet.errors import DataError, FolderInUseError, SettingError
 from lossnet.tasks.options import duration, non_negative
 
 if TYPE_CHECKING:
@@ -212,9 +212,7 @@ def _finish(
         try:
             with locked(folder):
                 _train_best(settings, parts, search, result, out, args)
-        except DataError as error:
-            if "another training is writing" not in str(error):
-                raise
+        except FolderInUseError:
             say(f"another process is training the best model, in {folder}")
             return
     say(f"\n{result.table()}\n")

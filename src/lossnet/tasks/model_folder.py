@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import lossnet
-from lossnet.errors import DataError
+from lossnet.errors import DataError, FolderInUseError
 from lossnet.files import atomic_write, read_json, remove_leftovers, write_json
 
 CONFIG, CHECKPOINT = "config.json", "checkpoint.safetensors"
@@ -139,7 +139,7 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             what = f"another training is writing to {folder}"
-            raise DataError(f"{what}; wait for it, or choose another folder") from error
+            raise FolderInUseError(f"{what}; wait for it, or choose another folder") from error
         except OSError:  # a file system without locks
             pass
         else:
