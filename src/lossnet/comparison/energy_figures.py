@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lossnet.comparison.label_ties import association, changes
+from lossnet.comparison.label_ties import association, changes, kinship
 from lossnet.comparison.result import EnergyFigures
 from lossnet.context import Context
 from lossnet.energies import LabelEnergy
@@ -49,7 +49,9 @@ def energy_figures(model: Any, parts: Any, measured: Any) -> EnergyFigures | Non
     energy, cost = _judged(model, few)
     held_out = measured if parts.validation is None else parts.validation
     lines = _descents(model, held_out.subset(np.arange(len(held_out))[: len(few)]))
-    return EnergyFigures(energy, cost, _rank_correlation(energy, cost), lines, *_ties(model, parts))
+    return EnergyFigures(
+        energy, cost, _rank_correlation(energy, cost), lines, **_ties(model, parts)
+    )
 
 
 def _affordable(model: Any, data: Any) -> int:
@@ -117,13 +119,20 @@ def _descent(model: Any, start: str) -> GBI:
     return descent
 
 
-def _ties(model: Any, parts: Any) -> tuple[Any, Any, Any]:
-    """How labels are tied together by the energy and by training rows, and which are frequent."""
+def _ties(model: Any, parts: Any) -> dict[str, Any]:
+    """How labels are tied together by the energy, by training rows and by their hierarchy."""
     energy, Y = model.nets_["energy"], getattr(parts.train, "Y", None)
     if type(energy) is not LabelEnergy or Y is None or Y.shape[1] > _LABELS:
-        return None, None, None
+        return {}
     labels = len(energy.global_weight)
-    return changes(copy.deepcopy(energy).cpu(), labels), *association(Y[:, :labels])
+    together, frequent = association(Y[:, :labels])
+    parents = getattr(parts.train, "parents", None)
+    return {
+        "ties": changes(copy.deepcopy(energy).cpu(), labels),
+        "cooccurrence": together,
+        "frequent": frequent,
+        "kinship": None if parents is None else kinship(parents, labels),
+    }
 
 
 def _over(model: Any, data: Any, output: Callable[[Context], Tensor]) -> Tensor:

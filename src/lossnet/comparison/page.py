@@ -12,7 +12,7 @@ from lossnet.comparison.rendering import write_html
 from lossnet.comparison.result import Comparison
 from lossnet.comparison.score_sections import cost, differences, groups, results
 from lossnet.comparison.standing import Standing
-from lossnet.comparison.training_sections import calibration, curves
+from lossnet.comparison.training_sections import calibration, curves, inference_training
 from lossnet.plain_text import counted
 from lossnet.training.progress import format_duration
 
@@ -45,6 +45,7 @@ def comparison_page(comparison: Comparison, *, title: str | None = None) -> Page
         ("differences", "Differences", differences(standing)),
         ("cost", "Cost", cost(standing)),
         ("curves", "Validation curves", curves(standing)),
+        ("balance", "Energy against inference networks", inference_training(standing)),
         ("calibration", "Calibration", calibration(standing)),
         ("groups", _group_title(comparison), groups(standing)),
         ("examples", "Examples", examples(standing)),

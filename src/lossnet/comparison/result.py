@@ -35,6 +35,8 @@ class EnergyFigures:
         cooccurrence: p(k on | i on) - p(k on) over training rows, row i, column k; None with
             ``ties``.
         frequent: which pairs have rows enough to be compared, ``(L, L)`` bool; None with ``ties``.
+        kinship: for labels in a hierarchy, 1 for parent and child, -1 for pairs without a common
+            ancestor, else 0, ``(L, L)``; None without a hierarchy.
     """
 
     energy: np.ndarray
@@ -44,6 +46,7 @@ class EnergyFigures:
     ties: np.ndarray | None = None
     cooccurrence: np.ndarray | None = None
     frequent: np.ndarray | None = None
+    kinship: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)

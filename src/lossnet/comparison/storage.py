@@ -168,7 +168,7 @@ def _pack(run: MeasuredRun) -> tuple[dict[str, Any], Arrays]:
     return about, {name: np.asarray(a) for name, a in arrays.items() if a is not None}
 
 
-_ENERGY = ("energy", "cost", "ties", "cooccurrence", "frequent")
+_ENERGY = ("energy", "cost", "ties", "cooccurrence", "frequent", "kinship")
 
 
 def _unpack(about: dict[str, Any], arrays: Arrays) -> MeasuredRun:

@@ -1,4 +1,4 @@
-"""The sections of training: validation curves, and calibration of what came of it."""
+"""The sections of training: curves by epoch, and calibration of what came of it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from lossnet.comparison.pictures import Axis, Chart, Series, chart
 from lossnet.comparison.result import MeasuredRun
 from lossnet.comparison.standing import Standing
 from lossnet.drawing.lines import finite_points
+from lossnet.reports.inference_training import PANELS, recorded, rows_of_interest
 from lossnet.reports.tables import summarise
 
 
@@ -50,6 +51,30 @@ def _series(name: str, line: np.ndarray, style: str, y: Axis) -> Series:
     assert y.low is not None
     shown = np.stack([line[:, 0], np.maximum(line[:, 1], y.low)], axis=1)
     return Series(name, shown, style, dots=len(line) < 4)
+
+
+def inference_training(standing: Standing) -> list[Block]:
+    """How energies and inference networks train against each other (paper 003, Figure 3)."""
+    runs = [
+        (name, rows)
+        for name in standing.names
+        for run in standing.comparison.of(name)
+        if (rows := rows_of_interest(run.history))
+    ]
+    charts = []
+    for title, key in PANELS.items():
+        lines = [
+            Series(name, finite_points(rows, found), standing.style(name), dots=len(rows) < 4)
+            for name, rows in runs
+            if (found := recorded(rows, key))
+        ]
+        charts.append(chart(title, lines, Axis("epoch"), Axis(title), legend=True))
+    caption = (
+        "Means over an epoch's batches, one line for each seed: Δ(F, y) - E(x, F) of the "
+        "cost-augmented net, the hinge loss of the energy, and the norms of their gradients. "
+        "Training is in balance where neither norm vanishes."
+    )
+    return _charts(charts, caption) if runs else []
 
 
 def calibration(standing: Standing) -> list[Block]:

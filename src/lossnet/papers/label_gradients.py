@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from lossnet.comparison.label_ties import association, changes, global_gradients
+from lossnet.comparison.label_ties import (
+    association,
+    changes,
+    global_gradients,
+    kinship,
+    kinship_auc,
+)
 from lossnet.drawing.lines import line_style, save_lines, tidy
 from lossnet.drawing.page import GREY, new_figure
 from lossnet.papers.figures import Studio
@@ -28,8 +34,25 @@ def draw(studio: Studio) -> list[Path]:
         for method in METHODS:
             model = studio.fitted(data, studio.unfitted(data, method))
             path = studio.out / f"seal-figure2-{data}-{method}.png"
-            found.append(draw_one(model, studio.parts(data).train, path, f"{method} on {data}"))
+            train, title = studio.parts(data).train, f"{method} on {data}"
+            found.append(draw_one(model, train, path, title))
+            if told := told_apart(model, train):
+                studio.say(f"{title}: {told}")
     return found
+
+
+def told_apart(model: Any, train: Any) -> str | None:
+    """How well the energy and co-occurrence tell parent and child from separate branches."""
+    if train.parents is None:
+        return None
+    kin, (tied, known) = kinship(train.parents, train.n_labels), association(train.Y)
+    strengths = -changes(model.nets_["energy"], train.n_labels), tied
+    energy, together = (kinship_auc(strength, kin, known) for strength in strengths)
+    if energy is None or together is None:
+        return None
+    counts = [f"{(known & (kin == sign)).sum():,}" for sign in (1, -1)]
+    what = f"{counts[0]} pairs of parent and child against {counts[1]} without a common ancestor"
+    return f"AUC {energy:.3f} by the energy, {together:.3f} by co-occurrence ({what})"
 
 
 def draw_one(model: Any, train: Any, path: Path, title: str) -> Path:

@@ -37,16 +37,16 @@ def draw_inference_training(
         path: the picture to write; its suffix is the format.
         title: above the picture.
     """
-    runs = {name: _rows_of_interest(name, rows) for name, rows in lines.given(histories).items()}
+    runs = {name: _rows_or_error(name, rows) for name, rows in lines.given(histories).items()}
     along = max(map(len, runs.values()))
     figure = new_figure(8.4, 5.6)
     panels = figure.subplots(2, 2).flatten()
     for axes, (label, key) in zip(panels, PANELS.items(), strict=True):
         for index, rows in enumerate(runs.values()):
-            name = _recorded(rows, key) or key
+            name = recorded(rows, key) or key
             lines.plot_history(axes, rows, name, along=along, **lines.line_style(index))
         lines.tidy(axes, label)
-        if not any(_recorded(rows, key) for rows in runs.values()):
+        if not any(recorded(rows, key) for rows in runs.values()):
             axes.text(0.5, 0.5, "not recorded", color=GREY, ha="center", transform=axes.transAxes)
             axes.set_yticks([])
     lines.count_along(panels, "epoch", 1, along)
@@ -54,19 +54,25 @@ def draw_inference_training(
     return lines.save_lines(figure, path, title)
 
 
-def _recorded(rows: History, key: str) -> str | None:
-    """The key as the rows have it; the nets' gradient norm is known by its prefix."""
+def recorded(rows: History, key: str) -> str | None:
+    """The key of a panel as the rows have it; the nets' gradient norm is known by its prefix."""
     names = dict.fromkeys(name for row in rows for name in row)
     if key != NORM:
         return key if key in names else None
     return next((n for n in names if n.startswith(NORM) and n != f"{NORM}energy"), None)
 
 
-def _rows_of_interest(name: str, history: History) -> History:
-    """The rows of the first phase that holds anything to draw."""
+def rows_of_interest(history: History) -> History:
+    """The rows of the first phase that holds anything to draw; none of other methods' histories."""
     for phase in dict.fromkeys(row.get("phase") for row in history):
         rows = [row for row in history if row.get("phase") == phase]
-        if any(_recorded(rows, key) for key in PANELS.values()):
+        if any(recorded(rows, key) for key in PANELS.values()):
             return rows
+    return []
+
+
+def _rows_or_error(name: str, history: History) -> History:
+    if rows := rows_of_interest(history):
+        return rows
     why = f"the history of {name!r} holds neither losses nor gradient norms of inference networks"
     raise DataError(f"{why} (such as 'cost-augmented loss'); infnet and infnet-plus record them")
