@@ -69,6 +69,7 @@ def draw_one(model: Any, train: Any, path: Path, title: str) -> Path:
     for axes, (what, pairs) in zip(panels, chosen.items(), strict=False):
         _lines(axes, energy, pairs, train.label_names)
         axes.set_title(what, fontsize=10)
+    panels[1].sharey(panels[0])
     rank = spearmanr(tied[known], change[known]).statistic
     panels[2].scatter(tied[known], change[known], s=4, alpha=0.3, linewidths=0)
     panels[2].axhline(0, color=GREY, linewidth=0.7)
