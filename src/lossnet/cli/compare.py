@@ -18,8 +18,7 @@ from lossnet.errors import SettingError
 from lossnet.tasks.options import at_least_one, names
 
 if TYPE_CHECKING:
-    from lossnet.cli.settings import Settings
-    from lossnet.tasks.parts import Parts
+    pass
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +74,7 @@ def _plan(args: argparse.Namespace) -> Any:
     from lossnet.cli.reading import training_parts
     from lossnet.cli.settings import resolve
     from lossnet.comparison import planning
+    from lossnet.comparison.api import default_folder
     from lossnet.comparison.engine import Plan
 
     task = task_of_data(args)
@@ -91,13 +91,10 @@ def _plan(args: argparse.Namespace) -> Any:
     template = planning.template_of(task, first.parameters) if baselines else first.estimator()
     reference = planning.reference_of(args.against, methods)
     parts = training_parts(task, args)
-    if args.search is not None:
-        settings = _searched(settings, parts, args)
-    models = {one.method: one.estimator() for one in settings}
-    return Plan(
+    plan = Plan(
         task=task,
         parts=parts,
-        models=models,
+        models={one.method: one.estimator() for one in settings},
         template=template,
         baselines=baselines,
         seeds=seeds,
@@ -109,27 +106,13 @@ def _plan(args: argparse.Namespace) -> Any:
         jobs=args.jobs,
         quiet=args.quiet,
     )
+    if args.search is None:
+        return plan
+    from lossnet.comparison.searched import with_searched_models
 
-
-def _searched(
-    settings: list[Settings], parts: Parts[Any], args: argparse.Namespace
-) -> list[Settings]:
-    """The settings of each method with the best values of its search, which is kept and resumed."""
-    from lossnet.cli.folder import writable
-    from lossnet.cli.measure import checksum_of
-    from lossnet.cli.search import find_settings
-    from lossnet.comparison.api import default_folder
-    from lossnet.comparison.engine import claim
-
-    say = (lambda line: None) if args.quiet else (lambda line: print(line, flush=True))
-    found = []
-    with writable(args.out or default_folder(parts.name)) as out:
-        claim(out, settings[0].task, parts, checksum_of(parts))
-        for one in settings:
-            say(f"search of {one.method}: {args.search} trials")
-            folder = out / "search" / one.method
-            found.append(find_settings(one, parts, args.search, folder=folder, say=say)[0])
-    return found
+    fixed = {one.method: one.given for one in settings}
+    out = args.out or default_folder(parts.name)
+    return with_searched_models(plan, args.search, out, fixed=fixed)
 
 
 def _pairs_of(pairs: list[str], method: str, methods: list[str]) -> list[str]:

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     settings = resolve(task, args, method=args.method, seed=args.seed)
     changes = dict(parse_space(text) for text in args.space)
     # Before data is read, which may take long.
-    space_of(settings.estimator(), changes, fixed=_set(settings))
+    space_of(settings.estimator(), changes, fixed=settings.given)
     with writable(args.out) as out:
         _check_folder(out)
         parts = training_parts(task, args)
@@ -94,23 +94,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def find_settings(
-    settings: Settings, parts: Parts[Any], trials: int, **options: Any
-) -> tuple[Settings, SearchResult]:
-    """The best settings of so many trials on the validation part, and what the search found.
-
-    Args:
-        settings: those to start from; what they set stays.
-        parts: the data; without a validation part some training rows are held out.
-        trials: how many settings to try.
-        options: see :func:`prepared`.
-    """
-    from lossnet.searching.search import require_best
-
-    result = prepared(settings, parts, **options).run(trials)
-    return with_values(settings, require_best(result).values), result
-
-
 def prepared(
     settings: Settings,
     parts: Parts[Any],
@@ -126,7 +109,7 @@ def prepared(
     settings.task.check_parts(model, parts)
     fit_params = {} if unlabelled is None else {"unlabelled": unlabelled}
     data = data_of(model, (parts.train,), parts.validation, fit_params)
-    return prepare(model, data, changes, fixed=_set(settings), **options)
+    return prepare(model, data, changes, fixed=settings.given, **options)
 
 
 def with_values(settings: Settings, values: Mapping[str, Any]) -> Settings:
@@ -176,14 +159,6 @@ def _explained(where: str, make: Callable[[], Dimension]) -> Dimension:
         return make()
     except SettingError as error:
         raise SettingError(f"{where}: {error}") from error
-
-
-def _set(settings: Settings) -> list[str]:
-    """Names of the parameters that the settings set, which are not searched."""
-    from lossnet.parameters import joined
-
-    own = [key.replace("__", ".") for key, _ in joined("method", settings.method_params)]
-    return [*settings.parameters, *own]
 
 
 def _check_folder(out: Path) -> None:

@@ -52,6 +52,14 @@ class Settings:
         self._check_kept(model)
         return model
 
+    @property
+    def given(self) -> list[str]:
+        """Names of the parameters that override defaults, a method's as ``method.name``."""
+        from lossnet.parameters import joined
+
+        own = [key.replace("__", ".") for key, _ in joined("method", self.method_params)]
+        return [*self.parameters, *own]
+
     def _check_kept(self, model: Any) -> None:
         """Raise where a preset replaces a value that was given, because it is the default's."""
         for name, value in self.parameters.items():

@@ -27,6 +27,7 @@ def compare(
     against: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     budget: str | float | None = None,
+    search: int | None = None,
     jobs: int = 1,
     validation: Any = None,
     test: Any = None,
@@ -53,6 +54,8 @@ def compare(
         parameters: of the task's estimator, for all methods that are named.
         budget: total time, in seconds or such as ``"10m"``; each run may train for what remains
             divided by the runs that remain.
+        search: first search the settings of each method with so many trials on validation data;
+            needs the extra ``lossnet[search]``. Its time is not part of the budget.
         jobs: number of processes; with more than 1, call it under ``if __name__ == "__main__":``.
         validation, test: further data, in the form of ``data`` or as pairs of inputs and truth.
         task: the task's name, where the data does not imply it.
@@ -70,6 +73,8 @@ def compare(
 
     numbers, total, own = seeds_of(seeds), seconds_of(budget), dict(parameters or {})
     check_int("jobs", jobs)
+    if search is not None:
+        check_int("search", search)
     chosen = _task_of(data, task)
     models = _models(chosen, default_methods(chosen) if methods is None else methods, own)
     plain = baselines_of(chosen, baselines, models)
@@ -93,7 +98,12 @@ def compare(
         jobs=int(jobs),
         quiet=quiet,
     )
-    return compare_models(plan, out or default_folder(parts.name))
+    folder = out or default_folder(parts.name)
+    if search is not None:
+        from lossnet.comparison.searched import with_searched_models
+
+        plan = with_searched_models(plan, search, folder)
+    return compare_models(plan, folder)
 
 
 def default_folder(name: str) -> str:
@@ -105,7 +115,8 @@ def default_folder(name: str) -> str:
 
 def _shown(given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call that can be written down."""
-    wanted = ("data", "methods", "seeds", "baselines", "against", "parameters", "budget", "jobs")
+    left_out = ("y", "out", "validation", "test", "task", "quiet")
+    wanted = [name for name in inspect.signature(compare).parameters if name not in left_out]
     found = {name: given[name] for name in wanted if given[name] is not None}
     plain = str | int | float | list | tuple | dict | Path
     return {name: v if isinstance(v, plain) else ... for name, v in found.items()}
