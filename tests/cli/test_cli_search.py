@@ -207,24 +207,6 @@ def test_without_matplotlib(
     assert (tmp_path / "out" / "model" / "config.json").exists()
 
 
-def test_the_best_settings_for_a_comparison(data: Path) -> None:
-    from argparse import Namespace
-
-    from lossnet.cli.reading import training_parts
-    from lossnet.cli.search import find_settings
-    from lossnet.cli.settings import Settings
-    from lossnet.tasks.registry import task_named
-
-    task = task_named("multilabel")
-    parts = training_parts(task, Namespace(data=str(data), labels=None))
-    start = Settings(task, "cross-entropy", {}, {"max_epochs": 1, "hidden": [4]}, 0)
-    best, result = find_settings(start, parts, 3)
-    assert result.best is not None
-    assert best.parameters["hidden"] == [4]
-    assert best.parameters["dropout"] == result.best.values["dropout"]
-    assert best.estimator().fit(parts.train).history_
-
-
 @pytest.mark.parametrize("kind", ["tags", "roles", "texts", "images"])
 def test_every_task(lossnet: Run, tmp_path: Path, kind: str) -> None:
     source, settings = small_task(kind, tmp_path)
