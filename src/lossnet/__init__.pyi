@@ -131,6 +131,9 @@ from lossnet.tasks.text.classifier import (
     TextClassifier as TextClassifier,
 )
 from lossnet.training import (
+    Callback as Callback,
+)
+from lossnet.training import (
     Trainer as Trainer,
 )
 

@@ -18,6 +18,7 @@ from lossnet.proposals.net import NetOutput
 from lossnet.proposals.proposal import Proposal
 
 Rows = Literal["train", "validation", "unlabelled"]
+Decay = Literal["linear", "cosine", True, False]
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,9 @@ class Optimiser(Checked):
             their ``suggested_lr``, or 5e-5.
         warmup: share of the phase's steps, over all its epochs, in which the learning rates rise
             linearly from 0; None is 0.1 where the update trains a pretrained module, else 0.
-        decay: let them then fall linearly to 0 at ``max_epochs``; None where the update trains a
-            pretrained module. Both multiply with what ``plateau`` leaves.
+        decay: let them then fall to 0 at ``max_epochs``: ``"linear"``, which True means too, or
+            ``"cosine"``; False never does; None is True where the update trains a pretrained
+            module, else False. Both multiply with what ``plateau`` leaves.
     """
 
     lr: Positive = 1e-3
@@ -46,7 +48,7 @@ class Optimiser(Checked):
     beta1: float = 0.9
     encoder_lr: Positive | None = None
     warmup: Weight | None = None
-    decay: bool | None = None
+    decay: Decay | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -218,11 +220,9 @@ class Method:
                 )
             for update in phase.updates:
                 if stacked := self._with_target(update.objective.nets_unlabelled):
-                    came = (
-                        f"the update of {update.name!r} runs the net {stacked[0]!r} on unlabelled"
-                    )
-                    rule = "rows, and that net needs the truth; take a net of x alone there"
-                    raise SettingError(f"{came} {rule}")
+                    came = f"the update of {update.name!r} runs {stacked[0]!r} on unlabelled rows"
+                    rule = "and that net needs the truth; take a net of x alone there"
+                    raise SettingError(f"{came}, {rule}")
 
     def _with_target(self, nets: frozenset[str]) -> list[str]:
         """Those of the nets that can run only where the truth is known."""

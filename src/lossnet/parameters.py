@@ -76,7 +76,7 @@ def check_value(name: str, hint: Any, value: Any) -> None:
     if value is None and NoneType in options:
         return
     if get_origin(options[0]) is Literal and value not in get_args(options[0]):
-        raise unknown(name, str(value), get_args(options[0]))
+        raise unknown(name, str(value), map(str, get_args(options[0])))
     if bound and not (value > bound.least if bound.strict else value >= bound.least):
         otherwise = " or None" if NoneType in options else ""
         raise SettingError(f"{name} must be {bound}{otherwise}, got {value}")
@@ -177,7 +177,7 @@ def listed(name: str, hint: Any, value: Any) -> Iterator[tuple[str, Any, Sequenc
     """A parameter and those nested in it: dotted name, value, and the choices where few exist."""
     kinds = kinds_of(hint)
     if not kinds:
-        yield name, value, get_args(_options(hint)[0])
+        yield name, value, tuple(map(str, get_args(_options(hint)[0])))
         return
     if len(kinds) > 1:
         yield name, kind_of(type(value)), tuple(kinds)

@@ -77,13 +77,14 @@ def test_the_loop_is_set_from_the_command_line(
     lossnet: Run, csv_file: Path, tmp_path: Path
 ) -> None:
     pairs = ["precision=bfloat16", "accumulate=4", "max_epochs=1", "hidden=[8]"]
-    pairs += ["method.task_optimiser.warmup=0.1", "method.task_optimiser.decay=true"]
+    pairs += ["method.task_optimiser.warmup=0.1", "method.task_optimiser.decay=cosine"]
     more = ["--set", *pairs, "--quiet"]
     assert lossnet("train", csv_file, "--out", tmp_path / "a", *more).code == 0
     parameters = config_of(tmp_path / "a")
     assert (parameters["precision"], parameters["accumulate"]) == ("bfloat16", 4)
     optimiser = parameters["method_params"]["task_optimiser"]
-    assert (optimiser["warmup"], optimiser["decay"], optimiser["encoder_lr"]) == (0.1, True, None)
+    given = optimiser["warmup"], optimiser["decay"], optimiser["encoder_lr"]
+    assert given == (0.1, "cosine", None)
 
 
 def test_parts_are_set_by_dots_and_by_nesting(lossnet: Run, csv_file: Path, tmp_path: Path) -> None:
@@ -328,3 +329,17 @@ def test_other_files_are_coded_as_the_training_file(lossnet: Run, tmp_path: Path
     assert result.code == 0, result.err
     assert "30 train, 2 validation rows, 3 features, 1 label" in result.out
     assert lossnet("evaluate", tmp_path / "a", tmp_path / "y.csv").code == 0
+
+
+def test_the_history_is_in_files_and_on_a_board(
+    lossnet: Run, csv_file: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("tensorboard")
+    out, board = tmp_path / "a", tmp_path / "board"
+    more = ["--tensorboard", board, "--set", "max_epochs=2", "hidden=[8]", "--quiet"]
+    assert lossnet("train", csv_file, "--out", out, *more, "--method", "cross-entropy").code == 0
+    rows = [json.loads(line) for line in (out / "history.jsonl").read_text().splitlines()]
+    (stored,) = out.glob("history-*.json")
+    assert rows == json.loads(stored.read_text())
+    assert len((out / "history.csv").read_text().splitlines()) == 1 + len(rows)
+    assert len(list(board.glob("events.out.tfevents.*"))) == 1

@@ -368,7 +368,7 @@ def test_places_that_cannot_be_written(folder, tmp_path) -> None:
 
 def test_nothing_in_a_folder_is_a_pickle(folder) -> None:
     names = sorted(path.name.partition("-")[0] for path in folder.iterdir())
-    assert names == [CONFIG, "history", "labels", "weights"]
+    assert names == [CONFIG, "history", "history.csv", "history.jsonl", "labels", "weights"]
     for path in folder.glob("*.json"):
         json.loads(path.read_text())
     assert json.loads(the_file(folder, "labels").read_text())["names"] == [
@@ -422,7 +422,7 @@ def test_a_killed_save_leaves_the_old_or_the_new_model(
     assert found.label_names_ == (["c", "b", "a"] if committed else old.label_names_)
     new.save(folder)
     same(MultiLabelClassifier.load(folder), new, X)
-    assert len(list(folder.iterdir())) == 4
+    assert len(list(folder.iterdir())) == 6
 
 
 def test_saving_over_a_model_keeps_what_is_not_its_own(classifier, data, folder) -> None:
@@ -439,7 +439,7 @@ def test_saving_over_a_model_keeps_what_is_not_its_own(classifier, data, folder)
     model.save(folder)
     same(MultiLabelClassifier.load(folder), model, data[0])
     assert [(folder / name).read_text() for name in mine] == ["mine"] * 4
-    assert len(list(folder.iterdir())) == 4 + 4
+    assert len(list(folder.iterdir())) == 4 + 6
 
 
 class Fixed(MultiLabelClassifier):

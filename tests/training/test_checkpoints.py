@@ -13,12 +13,12 @@ from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Judge
 from lossnet.recipes import build, defaults
 from lossnet.terms import CrossEntropy, Weighted
-from lossnet.training import Checkpoint, Trainer, resume, save_checkpoint
+from lossnet.training import Callback, Checkpoint, Trainer, resume, save_checkpoint
 
 SETTINGS = {"method": "nce-energy", "lr": 0.1, "hidden": (8, 8)}
 
 
-class Copies:
+class Copies(Callback):
     """A callback that copies the checkpoint after every epoch; it can stop training, too."""
 
     def __init__(self, path: Path, stop_at: int | None = None) -> None:
@@ -34,9 +34,6 @@ class Copies:
     def on_epoch(self, trainer) -> None:
         copy = self.path.with_name(f"{self.path.name}.{len(self.copies)}")
         self.copies.append(Path(shutil.copy(self.path, copy)))
-
-    def on_end(self, trainer) -> None:
-        pass
 
 
 def method_of(name: str) -> Method:

@@ -7,7 +7,7 @@ import pytest
 from small_runs import exact_match, make_nets, make_trainer, same, weights
 
 from lossnet.recipes import build
-from lossnet.training import Duration, progress
+from lossnet.training import Callback, Duration, progress
 
 
 @pytest.fixture
@@ -21,11 +21,8 @@ def test_a_long_fit_says_how_long_after_its_first_batches(clock, capsys) -> None
     method = build("cross-entropy")
     trainer = make_trainer(method, batch_size=5, max_epochs=30, callbacks=[Duration()])
     seen: list[str] = []
-    told = SimpleNamespace(
-        on_batch=lambda trainer, losses: seen.append(capsys.readouterr().err),
-        on_epoch=lambda trainer: None,
-        on_end=lambda trainer: None,
-    )
+    told = Callback()
+    told.on_batch = lambda trainer, losses: seen.append(capsys.readouterr().err)
     trainer.callbacks.append(told)
     trainer.run()
     # 10 batches of 2 seconds, 30 times.

@@ -24,7 +24,7 @@ from lossnet.recipes import build
 from lossnet.spaces import Binary
 from lossnet.streams import Streams
 from lossnet.terms import CrossEntropy, EnergyTerm, Weighted
-from lossnet.training import Checkpoint, resume
+from lossnet.training import Callback, Checkpoint, resume
 
 B, D, L = 6, 3, 2
 EXACT = ConjugateGradient(steps=300, tolerance=1e-13)
@@ -303,13 +303,9 @@ def test_a_diverging_solver_stops_training_and_spoils_nothing(tmp_path) -> None:
     path = tmp_path / "checkpoint"
     kept = []
 
-    class After:
+    class After(Callback):
         def on_batch(self, trainer, losses) -> None:
             kept.append(weights(trainer))
-
-        def on_epoch(self, trainer) -> None: ...
-
-        def on_end(self, trainer) -> None: ...
 
     def trainer_with(solver, callbacks=()):
         return make_trainer(

@@ -9,7 +9,7 @@ from small_runs import exact_match, make_nets, make_trainer, rows, same, weights
 
 from lossnet.errors import SettingError
 from lossnet.recipes import build
-from lossnet.training import Arrays, Checkpoint, resume
+from lossnet.training import Arrays, Callback, Checkpoint, resume
 
 SIZES = {"train": 50, "validation": 30, "unlabelled": 20}
 SETTINGS = {"method": "infnet"}
@@ -126,20 +126,16 @@ def test_the_perceptron_has_nothing_to_tune() -> None:
 # Resuming ----------------------------------------------------------------------------------------
 
 
-class Copies:
+class Copies(Callback):
     """A callback that keeps every checkpoint."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.copies: list[Path] = []
 
-    def on_batch(self, trainer, losses) -> None: ...
-
     def on_epoch(self, trainer) -> None:
         copy = self.path.with_name(f"{self.path.name}.{len(self.copies)}")
         self.copies.append(Path(shutil.copy(self.path, copy)))
-
-    def on_end(self, trainer) -> None: ...
 
 
 @pytest.mark.parametrize("tune_on", ["train", "validation", "unlabelled"])

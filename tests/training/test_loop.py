@@ -17,12 +17,12 @@ from lossnet.proposals import GBI, NetOutput, Samples
 from lossnet.recipes import build
 from lossnet.spaces import Binary
 from lossnet.terms import CrossEntropy, Weighted
-from lossnet.training import predict
+from lossnet.training import Callback, predict
 
 XENT = Judge((Weighted(1.0, CrossEntropy()),))
 
 
-class Recorder:
+class Recorder(Callback):
     """A callback that keeps the weights and learning rates after every epoch."""
 
     def __init__(self) -> None:

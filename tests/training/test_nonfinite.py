@@ -11,7 +11,7 @@ from lossnet.energies import LabelEnergy
 from lossnet.errors import TrainingError
 from lossnet.nets import LabelMLP
 from lossnet.recipes import build
-from lossnet.training import Checkpoint, resume
+from lossnet.training import Callback, Checkpoint, resume
 
 ROWS, BATCH = 40, 10  # four batches an epoch
 
@@ -52,7 +52,7 @@ class BadEnergy(LabelEnergy):
         return h * math.nan if self.training and self.passes == self.bad else h
 
 
-class LastGood:
+class LastGood(Callback):
     """A callback that keeps the weights after every batch."""
 
     def on_batch(self, trainer, losses) -> None:

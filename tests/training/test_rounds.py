@@ -10,7 +10,7 @@ from lossnet.energies import LabelEnergy
 from lossnet.errors import SettingError
 from lossnet.method import Phase
 from lossnet.recipes import METHODS, build
-from lossnet.training import resume, save_checkpoint
+from lossnet.training import Callback, resume, save_checkpoint
 
 
 def order(monkeypatch, method, **options) -> list[str]:
@@ -94,19 +94,13 @@ def _ran(method, **options):
     return trainer
 
 
-class _StopAfter:
+class _StopAfter(Callback):
     """Writes a checkpoint and stops after some epochs."""
 
     def __init__(self, epochs, file) -> None:
         self.epochs, self.file = epochs, file
 
-    def on_batch(self, trainer, losses) -> None:
-        pass
-
     def on_epoch(self, trainer) -> None:
         if trainer.epoch == self.epochs:
             save_checkpoint(self.file, trainer, {})
             raise KeyboardInterrupt
-
-    def on_end(self, trainer) -> None:
-        pass

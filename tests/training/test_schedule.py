@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from small_runs import FEATURES, LABELS, data, make_trainer, same, weights
@@ -11,7 +12,7 @@ from lossnet.errors import SettingError
 from lossnet.method import Method, Optimiser, Phase, Update
 from lossnet.objectives import Judge
 from lossnet.terms import CrossEntropy, Weighted
-from lossnet.training import Checkpoint, resume
+from lossnet.training import Callback, Checkpoint, resume
 from lossnet.training.adamw import AdamW
 from lossnet.training.schedule import Group, Schedule
 from lossnet.training.step import build_optimiser
@@ -56,7 +57,7 @@ def rates_of(net: nn.Module, **settings) -> list[tuple[int, float]]:
     return [(len(group.parameters), group.lr) for group in groups]
 
 
-class Rates:
+class Rates(Callback):
     """A callback that keeps the learning rate of every batch's last step."""
 
     def __init__(self) -> None:
@@ -64,11 +65,6 @@ class Rates:
 
     def on_batch(self, trainer, losses) -> None:
         self.rates.append(trainer.optimisers[0].lr)
-
-    def on_epoch(self, trainer) -> None:
-        pass
-
-    on_end = on_epoch
 
 
 def test_pretrained_modules_take_a_rate_of_their_own() -> None:
@@ -101,13 +97,29 @@ def test_groups_step_as_torchs_do() -> None:
     assert same(ours.state_dict(), theirs.state_dict())
 
 
-def test_rates_rise_over_the_warm_up_and_fall_to_0() -> None:
+@pytest.mark.parametrize("decay", [True, "linear", "cosine"])
+def test_rates_rise_over_the_warm_up_and_fall_to_0(decay) -> None:
     recorded = Rates()
-    trainer_of(callbacks=[recorded], warmup=0.25, decay=True).run()
+    trainer_of(callbacks=[recorded], warmup=0.25, decay=decay).run()
     steps = 4 * BATCHES * 2
-    middles = [(2 * batch + 1.5) / steps for batch in range(4 * BATCHES)]
-    expected = [0.01 * min(at / 0.25, (1 - at) / 0.75) for at in middles]
-    assert recorded.rates == pytest.approx(expected)
+    middles = np.array([(2 * batch + 1.5) / steps for batch in range(4 * BATCHES)])
+    line = (1 - middles) / 0.75
+    # cos²(a / 2) = (1 + cos a) / 2, written otherwise than in the schedule.
+    falling = line if decay != "cosine" else np.cos(np.pi / 2 * (1 - line)) ** 2
+    expected = 0.01 * np.where(middles < 0.25, middles / 0.25, falling)
+    assert recorded.rates == pytest.approx(expected.tolist())
+
+
+def test_cosine_is_torchs() -> None:
+    weight = torch.nn.Parameter(torch.zeros(1))
+    theirs = torch.optim.SGD([weight], lr=0.3)
+    annealed = torch.optim.lr_scheduler.CosineAnnealingLR(theirs, T_max=20)
+    for step in range(20):
+        assert 0.3 * Schedule(decay="cosine")(step / 20) == pytest.approx(
+            theirs.param_groups[0]["lr"]
+        )
+        theirs.step()
+        annealed.step()
 
 
 @pytest.mark.parametrize(
@@ -115,9 +127,9 @@ def test_rates_rise_over_the_warm_up_and_fall_to_0() -> None:
     [
         (Encoder, {}, Schedule(0.1, True)),
         (Encoder, {"warmup": 0.0, "decay": False}, Schedule()),
-        (Encoder, {"decay": False}, Schedule(0.1, False)),
+        (Encoder, {"decay": False}, Schedule(0.1)),
         (nn.Sequential, {}, Schedule()),
-        (nn.Sequential, {"warmup": 0.3}, Schedule(0.3, False)),
+        (nn.Sequential, {"warmup": 0.3}, Schedule(0.3)),
     ],
 )
 def test_a_schedule_is_the_default_where_a_pretrained_module_is_trained(
@@ -132,7 +144,7 @@ def test_a_schedule_is_the_default_where_a_pretrained_module_is_trained(
 def test_plateaus_halve_what_the_schedule_leaves() -> None:
     scores = iter([0.5, 0.4, 0.4, 0.4])
     nets = {"task": Net()}
-    method = method_of(warmup=0.0, decay=True, plateau=1)
+    method = method_of(warmup=0.0, decay="linear", plateau=1)
     trainer = make_trainer(
         method, nets=nets, max_epochs=4, patience=9, score=lambda proposal: next(scores)
     )
@@ -185,6 +197,7 @@ def test_without_pretrained_modules_the_weights_are_torchs_own() -> None:
     [
         ({"warmup": 1.0}, "warmup must be below 1 or None, got 1.0"),
         ({"warmup": -0.1}, "warmup must be at least 0 or None, got -0.1"),
+        ({"decay": "cosin"}, "unknown decay 'cosin'.*cosine"),
         ({"encoder_lr": 0.0}, "encoder_lr must be above 0 or None, got 0.0"),
     ],
 )

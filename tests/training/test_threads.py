@@ -16,7 +16,7 @@ from lossnet.nets import Tokens, UNet
 from lossnet.nets.words import WordTable
 from lossnet.recipes import build
 from lossnet.spaces import Binary
-from lossnet.training import predict, threads
+from lossnet.training import Callback, predict, threads
 from lossnet.training.threads import SMALL, flushes_denormals, suitable_threads, work
 
 
@@ -33,7 +33,7 @@ def two_threads(monkeypatch):
     torch.set_num_threads(before)
 
 
-class Seen:
+class Seen(Callback):
     """A callback that notes the number of threads, and may fail."""
 
     def __init__(self, fails: bool = False) -> None:
@@ -46,10 +46,6 @@ class Seen:
         self.flushes.add(flushes_denormals())
         if self.fails:
             raise KeyboardInterrupt
-
-    def on_epoch(self, trainer) -> None: ...
-
-    def on_end(self, trainer) -> None: ...
 
 
 def _small() -> tuple[list[nn.Module], Batch]:

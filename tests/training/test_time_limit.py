@@ -13,8 +13,7 @@ Y = (X > 0).astype(int)
 
 def fitted(timer: Stopwatch, method: str, **params: object) -> MultiLabelClassifier:
     model = MultiLabelClassifier(method, hidden=(4,), random_state=0, patience=9999, **params)
-    model._callbacks = (timer,)
-    return model.fit(X, Y)
+    return model.fit(X, Y, callbacks=[timer])
 
 
 def test_every_phase_has_its_share() -> None:

@@ -255,5 +255,5 @@ def test_what_is_refused() -> None:
         Update("augmented", Compound((Part("a", 1.0, stacked, rows="unlabelled"),))),
         Update("task", TASK),
     )
-    with pytest.raises(SettingError, match="runs the net 'augmented' on unlabelled rows"):
+    with pytest.raises(SettingError, match="runs 'augmented' on unlabelled rows"):
         Method("m", (Phase(updates),), derived={"augmented": Derivation(Stacked, base="task")})

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lossnet.cli.settings import Settings
     from lossnet.tasks.parts import Parts
     from lossnet.tasks.task import Measured
+    from lossnet.training import Callback
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FOLDER", required=True, help="folder for the model")
     add_training(parser)
     parser.add_argument("--results", metavar="FOLDER", help="also record the run in this store")
+    what = "also write the history to this folder for TensorBoard"
+    parser.add_argument("--tensorboard", metavar="FOLDER", help=what)
     parser.add_argument("--quiet", action="store_true", help="print no progress and no tables")
     again = parser.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="continue a run that was killed")
@@ -46,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from lossnet.tasks.model_folder import CHECKPOINT, holds_model, locked
 
     task = task_of_data(args)
+    followers = _followers(args)
     settings = resolve(task, args, method=args.method, seed=args.seed)
     say = (lambda *lines: None) if args.quiet else partial(print, sep="\n")
     out = Path(args.out)
@@ -72,13 +76,22 @@ def run(args: argparse.Namespace) -> int:
             # A run that was killed before its first checkpoint starts again.
             again: Any = {"resume_from_checkpoint": args.resume and checkpoint.exists()}
             data = {"validation_data": parts.validation, "unlabelled": unlabelled}
-            model.fit(parts.train, **data, checkpoint=checkpoint, **again)
+            model.fit(parts.train, **data, checkpoint=checkpoint, callbacks=followers, **again)
         report = _save(settings, model, parts, out, args)
         checkpoint.unlink(missing_ok=True)
     if report:
         say(task.table(report))
     say("; ".join(filter(None, [task.model_text(model), f"the model is in {out}"])))
     return 0
+
+
+def _followers(args: argparse.Namespace) -> list[Callback]:
+    """What keeps the history in files as training proceeds."""
+    from lossnet.tasks.model_folder import HISTORY_FILES
+    from lossnet.training import HistoryFile, TensorBoard
+
+    files: list[Callback] = [HistoryFile(Path(args.out) / name) for name in HISTORY_FILES]
+    return [*files, TensorBoard(args.tensorboard)] if args.tensorboard else files
 
 
 def _notes(texts: list[str]) -> list[str]:

@@ -115,9 +115,8 @@ def _fit(
         return fitted, fitted.seconds_, allowed < seconds
     task.check_parts(model, parts)
     timer = Stopwatch() if limit is None else TimeLimit(limit)
-    model._callbacks = (timer,)
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
-    given = {"validation_data": parts.validation, "checkpoint": checkpoint}
+    given = {"validation_data": parts.validation, "checkpoint": checkpoint, "callbacks": [timer]}
     if checkpoint.exists():
         try:
             model.fit(parts.train, **given, resume_from_checkpoint=True)

@@ -120,13 +120,12 @@ class Search:
     def fitted(self, values: Mapping[str, Any], *callbacks: Callback) -> Any:
         """An estimator with these values, trained; the same each time."""
         model = with_values(self.model, values)
-        model._callbacks = callbacks
         given = {"validation_data": self.data.validation, **self.data.fit_params}
+        given["callbacks"] = [*given.get("callbacks", ()), *callbacks]
         with warnings.catch_warnings():
             if callbacks:  # hints on how to train are of no use in a search
                 warnings.simplefilter("ignore")
             model.fit(*self.data.inputs, **given)
-        del model._callbacks
         return model
 
     def _tried(self, values: Mapping[str, Any], callback: Callback) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -23,7 +23,7 @@ from lossnet.tasks.method_checks import check_given
 from lossnet.tasks.resuming import Resumes
 from lossnet.tasks.structure import MeasuresStructure
 from lossnet.tasks.weights import check_row_weights
-from lossnet.training import Trainer
+from lossnet.training import Callback, Trainer
 from lossnet.training.weights import WeightedRows
 
 
@@ -45,6 +45,7 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstima
         sample_weight: Any = None,
         checkpoint: str | Path | None = None,
         resume_from_checkpoint: bool = False,
+        callbacks: Sequence[Callback] = (),
     ) -> Self:
         """Train on inputs and their truth, or on the task's data; where it fails, nothing changes.
 
@@ -59,9 +60,10 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstima
                 counts all its rows alike.
             checkpoint: a file that is written during training, to resume from.
             resume_from_checkpoint: continue from ``checkpoint``, which must exist.
+            callbacks: called as training proceeds, in this order; see :class:`lossnet.Callback`.
         """
         given = {"validation_data": validation_data, "unlabelled": unlabelled}
-        given |= {"sample_weight": sample_weight, "checkpoint": checkpoint}
+        given |= {"sample_weight": sample_weight, "checkpoint": checkpoint, "callbacks": callbacks}
         return self._fit((X, y), **given, resuming=resume_from_checkpoint)
 
     def _fit(
@@ -74,12 +76,13 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstima
         resuming: bool,
         reward: Any = None,
         sample_weight: Any = None,
+        callbacks: Sequence[Callback] = (),
     ) -> Self:
         """Train on inputs that :meth:`_data` takes; on failure the estimator stays as it was."""
         with self._all_or_nothing():
             self._forget()
             method = self._check_settings()
-            self._check_resume(checkpoint, resuming)
+            self._check_course(checkpoint, resuming, callbacks)
             if unlabelled is not None:
                 method = following_unlabelled(method, self.unlabelled_weight)
             check_given(method, unlabelled=unlabelled is not None, reward=reward is not None)
@@ -120,6 +123,7 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstima
                 accumulate=int(self.accumulate),
                 precision=self.precision,
                 seed=seed,
+                callbacks=list(callbacks),
             )
             self._add_callbacks(trainer, checkpoint, resuming, (data, validation, spare, weights))
             self.refine_steps_ = self.refined_as_ = self.temperature_ = None

@@ -24,6 +24,8 @@ from lossnet.files import atomic_write, read_json, remove_leftovers, write_json
 
 CONFIG, CHECKPOINT = "config.json", "checkpoint.safetensors"
 DATA, METRICS = "data.json", "metrics.json"
+#: The history for other programs; in training it is that of the run under way.
+HISTORY_FILES = ("history.csv", "history.jsonl")
 #: Files that the config names by their checksums.
 WEIGHTS, LABELS, HISTORY = "weights.safetensors", "labels.json", "history.json"
 VOCABULARY = "vocabulary.json"

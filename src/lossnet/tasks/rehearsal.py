@@ -51,12 +51,11 @@ def rehearse(model: Any, data: Any, **given: Any) -> FitTime:
     """
     rehearsal = Rehearsal()
     copy = clone(model).set_params(verbose=0)
-    copy._callbacks = (rehearsal,)
     began, spent = time.perf_counter(), 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            copy.fit(data, **given)
+            copy.fit(data, **given, callbacks=[rehearsal])
         except RehearsalOverError:
             spent = rehearsal.seconds
     preparation = max(0.0, time.perf_counter() - began - spent)

@@ -9,23 +9,27 @@ from sklearn.utils import check_random_state
 
 from lossnet.checks import describe
 from lossnet.errors import SettingError
-from lossnet.training import Callback, Checkpoint, Trainer, reporters, resume, save_checkpoint
+from lossnet.training import (
+    Checkpoint,
+    Trainer,
+    check_callbacks,
+    reporters,
+    resume,
+    save_checkpoint,
+)
 
 
 class Resumes:
-    """The seed of a fit, and what an estimator does during training besides training.
-
-    ``_callbacks`` are further callbacks of the training loop; they are no parameter.
-    """
-
-    _callbacks: tuple[Callback, ...] = ()
+    """The seed of a fit, and what an estimator does during training besides training."""
 
     def _seed(self: Any) -> int:
         """The seed of a fit: the ``random_state`` itself, or a number drawn from it."""
         drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
         return int(self.random_state) if isinstance(self.random_state, Integral) else drawn
 
-    def _check_resume(self: Any, checkpoint: Any, wanted: bool) -> None:
+    def _check_course(self: Any, checkpoint: Any, wanted: bool, callbacks: Any) -> None:
+        """Raise where training cannot resume as ``wanted``, or call these."""
+        check_callbacks(callbacks)
         if wanted and checkpoint is None:
             raise SettingError("resume_from_checkpoint needs the file: pass checkpoint= as well")
         if wanted and not isinstance(self.random_state, Integral):
@@ -40,7 +44,6 @@ class Resumes:
         A checkpoint belongs to the data ``given``, of which some may be None.
         """
         trainer.callbacks += reporters(self._metric_name(), verbose=bool(self.verbose))
-        trainer.callbacks += self._callbacks
         if checkpoint is None:
             return
         free = {"device", "random_state", "refine", "verbose", "decode", "decode_samples"}

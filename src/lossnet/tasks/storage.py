@@ -22,6 +22,7 @@ from lossnet.tasks.decision import Decision
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.model_folder import CONFIG, HISTORY, WEIGHTS, entry_of, json_bytes
 from lossnet.tasks.networks import shapes_of, without_memory
+from lossnet.training import write_history
 
 E = TypeVar("E", bound=StructuredEstimator)
 
@@ -60,7 +61,10 @@ def save(model: StructuredEstimator, path: str | Path, *, keep_energy: bool) -> 
     owned = {key: value.detach().cpu().clone().contiguous() for key, value in tensors.items()}
     contents = {WEIGHTS: safetensors.torch.save(owned), HISTORY: json_bytes(model.history_)}
     contents |= {name: json_bytes(value) for name, value in own_files.items()}
-    return model_folder.write_model(path, config, contents)
+    folder = model_folder.write_model(path, config, contents)
+    for name in model_folder.HISTORY_FILES:
+        write_history(model.history_, folder / name)
+    return folder
 
 
 def _check_unchanged(model: StructuredEstimator, kept: list[str]) -> None:

@@ -1,8 +1,9 @@
 """Training: one loop, its steps, checkpoints and progress."""
 
-from lossnet.training.callback import Callback
+from lossnet.training.callback import Callback, check_callbacks
 from lossnet.training.checkpoint import Checkpoint, resume, save_checkpoint
 from lossnet.training.convergence import Convergence
+from lossnet.training.history_file import HistoryFile, write_history
 from lossnet.training.loop import Trainer
 from lossnet.training.predict import predict
 from lossnet.training.progress import (
@@ -14,6 +15,7 @@ from lossnet.training.progress import (
 )
 from lossnet.training.source import Arrays, Source
 from lossnet.training.step import build_optimiser, step
+from lossnet.training.tensorboard import TensorBoard
 from lossnet.training.time_limit import Stopwatch, TimeLimit
 
 __all__ = [
@@ -22,17 +24,21 @@ __all__ = [
     "Checkpoint",
     "Convergence",
     "Duration",
+    "HistoryFile",
     "Progress",
     "ProgressLines",
     "Source",
     "Stopwatch",
+    "TensorBoard",
     "TimeLimit",
     "Trainer",
     "build_optimiser",
+    "check_callbacks",
     "predict",
     "reporters",
     "resume",
     "save_checkpoint",
     "show_progress",
     "step",
+    "write_history",
 ]

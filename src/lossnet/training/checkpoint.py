@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from lossnet.errors import DataError, TrainingError
+from lossnet.errors import DataError, SettingError, TrainingError
 from lossnet.files import atomic_write, check_form
 from lossnet.training.callback import Callback
 from lossnet.training.loop import Trainer
@@ -29,6 +29,9 @@ _STATE = {
     "best": (None, float),
     "epochs_since_best": int,
     "follows": bool,
+    "phase_ended": bool,
+    "stopped": bool,
+    "callbacks": [{"kind": str, "state": {str: object}}],
     "scale": [float],
     "history": [{"phase": str, "epoch": int, "seconds": float}],
 }
@@ -86,6 +89,9 @@ def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, A
         "best": trainer.best,
         "epochs_since_best": trainer.epochs_since_best,
         "follows": trainer.follows,
+        "phase_ended": trainer.phase_ended,
+        "stopped": trainer.stopped,
+        "callbacks": [_callback_state(callback) for callback in trainer.callbacks],
         "scale": [optimiser.scale for optimiser in trainer.optimisers],
         "history": trainer.history,
     }
@@ -93,6 +99,16 @@ def save_checkpoint(path: str | Path, trainer: Trainer, settings: Mapping[str, A
     text = json.dumps(state)
     metadata = {"state": text, "sha256": _checksum(contiguous, text)}
     atomic_write(path, lambda temporary: _save(contiguous, temporary, metadata))
+
+
+def _callback_state(callback: Callback) -> dict[str, Any]:
+    """The state of a callback and the name of its class."""
+    kind, state = type(callback).__name__, callback.state_dict()
+    try:
+        return {"kind": kind, "state": json.loads(json.dumps(state))}
+    except (TypeError, ValueError) as error:
+        rule = "must hold texts, numbers, lists and dicts only"
+        raise SettingError(f"the state_dict of the callback {kind} {rule}: {error}") from error
 
 
 def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
@@ -131,6 +147,13 @@ def _restore(trainer: Trainer, tensors: Mapping[str, Tensor], state: Mapping[str
     trainer.epochs_since_best = state["epochs_since_best"]
     trainer.history = state["history"]
     trainer._follow(state["follows"])
+    trainer.phase_ended, trainer.stopped = state["phase_ended"], state["stopped"]
+    states = list(state["callbacks"])
+    for callback in trainer.callbacks:  # those of one class in the order they were given in
+        kind = type(callback).__name__
+        if own := next((one for one in states if one["kind"] == kind), None):
+            states.remove(own)
+            callback.load_state_dict(own["state"])
     trainer.order.set_state(tensors["random/order"])
     trainer.order_unlabelled.set_state(tensors["random/order beside"])
     # Other devices have other generators: there, candidates and dropout start new streams.

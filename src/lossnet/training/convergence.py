@@ -23,7 +23,7 @@ def still_improving(trainer: Trainer) -> bool:
     """
     ended = trainer.epoch >= trainer.phase_epochs >= _LEAST and trainer.score is not None
     recent = trainer.epochs_since_best <= min(_RECENT, trainer.phase_patience - 1)
-    decays = any(optimiser.schedule.decay for optimiser in trainer.optimisers)
+    decays = any(optimiser.schedule.falls for optimiser in trainer.optimisers)
     return ended and recent and not decays and trainer.best != 0.0
 
 

@@ -20,11 +20,11 @@ from lossnet.precision import Precision, check_precision
 from lossnet.proposals.proposal import Proposal
 from lossnet.spaces import Space
 from lossnet.streams import Streams, stream_seed
-from lossnet.training.callback import Callback, losses_of
+from lossnet.training.callback import Callback, Stoppable, losses_of
 from lossnet.training.checks import check_finite, check_gradients, check_rows
 from lossnet.training.pieces import cut
 from lossnet.training.predict import over_batches
-from lossnet.training.schedule import Schedule
+from lossnet.training.schedule import scheduled_rates
 from lossnet.training.source import Source, paired
 from lossnet.training.step import build_optimiser, parameters_of, step
 from lossnet.training.threads import flush_denormals, suitable_threads
@@ -33,7 +33,7 @@ from lossnet.training.worth import held_out_nats, without_energy
 
 
 @dataclass(eq=False, repr=False)
-class Trainer:
+class Trainer(Stoppable):
     """Runs a method's phases on batches of a source.
 
     Every random choice comes from ``seed``: the order of rows, the candidates and each net's
@@ -58,7 +58,7 @@ class Trainer:
         precision: what the nets' passes are computed in; ``"bfloat16"`` by ``torch.autocast``,
             with weights, losses and optimisers in float32.
         seed: source of all randomness.
-        callbacks: called after every batch and epoch.
+        callbacks: called before the first batch, after every batch and epoch, and at the end.
     """
 
     method: Method
@@ -113,6 +113,8 @@ class Trainer:
         # Softplus energies produce denormal numbers, several times slower than others.
         with suitable_threads(self.nets.values(), first), flush_denormals():
             try:
+                for callback in self.callbacks:
+                    callback.on_start(self)
                 self._run_phases()
             finally:
                 for callback in self.callbacks:
@@ -136,7 +138,7 @@ class Trainer:
         self.order_unlabelled = generator_on("cpu", stream_seed(self.seed, "order beside"))
         limits = self.max_epochs, self.patience
         self.phase_epochs, self.phase_patience = (math.ceil(self.phase.share * n) for n in limits)
-        self.epoch = 0
+        self.epoch, self.phase_ended = 0, False
         self.best: float | None = None
         self.best_weights: dict[str, dict[str, Tensor]] = {}
         self.epochs_since_best = 0
@@ -152,8 +154,9 @@ class Trainer:
         self.updates = self.phase.updates if follows else without_energy(self.phase)
 
     def _phase_over(self) -> bool:
-        stopped = self.score is not None and self.epochs_since_best >= self.phase_patience
-        return self.epoch >= self.phase_epochs or stopped
+        ended = self.epoch > 0 and (self.phase_ended or self.stopped)
+        patient = self.score is None or self.epochs_since_best < self.phase_patience
+        return ended or self.epoch >= self.phase_epochs or not patient
 
     def _epoch(self) -> None:
         began = time.perf_counter()
@@ -165,14 +168,14 @@ class Trainer:
                 sums[name] = sums.get(name, 0.0) + value
             for callback in self.callbacks:
                 callback.on_batch(self, losses_of(measures))
-        where = f"(phase {self.phase.name!r}, epoch {self.epoch + 1}, by batch {len(batches)})"
+            if self.phase_ended:
+                break
+        where = f"(phase {self.phase.name!r}, epoch {self.epoch + 1}, by batch {number + 1})"
         check_finite(self.phase.updates, self.parameters, where)
         self.epoch += 1
         row: dict[str, Any] = {"phase": self.phase.name, "epoch": self.epoch}
-        row |= {name: value / len(batches) for name, value in sums.items()}
-        pairs = zip(self.phase.updates, self.optimisers, strict=True)
-        scheduled = [(update, own) for update, own in pairs if own.schedule != Schedule()]
-        row |= {f"learning rate/{update.name}": own.lr for update, own in scheduled}
+        row |= {name: value / (number + 1) for name, value in sums.items()}
+        row |= scheduled_rates(self.phase.updates, self.optimisers)
         row |= {} if self.score is None else self._validate(self.score)
         row |= self._weigh()
         row["seconds"] = time.perf_counter() - began

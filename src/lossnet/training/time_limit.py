@@ -61,4 +61,5 @@ class TimeLimit(Stopwatch):
             left = len(trainer.method.phases) - trainer.phase_index
             self._phase_end = begun + max(0.0, self.seconds - begun) / left
         if used >= self._phase_end and not trainer._phase_over():
-            self.cut, trainer.phase_epochs = True, trainer.epoch
+            self.cut = True
+            trainer.end_phase()

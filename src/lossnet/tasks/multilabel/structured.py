@@ -31,6 +31,7 @@ from lossnet.tasks.multilabel.structured_inputs import (
 )
 from lossnet.tasks.multilabel.targets import Labels
 from lossnet.tasks.wrapping import WrappingEstimator
+from lossnet.training import Callback, check_callbacks
 
 
 @dataclass(eq=False, repr=False)
@@ -104,7 +105,14 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
 
     # Fitting ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, validation_data: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        validation_data: Any = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> Self:
         """Fit the base on all rows, and the energy on its out-of-fold probabilities.
 
         Args:
@@ -112,7 +120,9 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
             y: the labels.
             validation_data: a pair ``(X, y)``, or such data, for early stopping, the threshold and
                 the decision, in place of a share of the rows.
+            callbacks: called as the energy is trained, see :class:`lossnet.Callback`.
         """
+        check_callbacks(callbacks)
         bases, model, seed = self._check_settings()
         X, y = inputs_and_labels(X, y)
         labels = Labels.of(y)
@@ -132,7 +142,7 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
         ready = fit_bases(bases, X, Y)
         if held is not None:
             held = logits_of(ready.proba(held[0]), floor), held[1]
-        model.fit(logits_of(proba, floor), y, validation_data=held)
+        model.fit(logits_of(proba, floor), y, validation_data=held, callbacks=callbacks)
         self._fitted, self._floor, self.model_ = ready, floor, model
         self.bases_, self.folds_, self.out_of_fold_ = ready.models, folds, proba
         self.label_names_, self.classes_ = model.label_names_, model.classes_

@@ -33,6 +33,7 @@ from lossnet.tasks.sequence.decoding import TagRules, each_step, tag_rules
 from lossnet.tasks.sequence.sentences import SequenceData
 from lossnet.tasks.sequence.tagging import TaggingEstimator
 from lossnet.tasks.sequence.tags import Span, spans
+from lossnet.training import Callback
 from lossnet.training.predict import Output, best_output, path_output
 
 METRICS = ("role-f1", "perfect", "accuracy")
@@ -235,6 +236,7 @@ class SemanticRoleLabeler(TaggingEstimator):
         sample_weight: Any = None,
         checkpoint: str | Path | None = None,
         resume_from_checkpoint: bool = False,
+        callbacks: Sequence[Callback] = (),
     ) -> Self:
         """Train on predicates and their roles.
 
@@ -250,15 +252,12 @@ class SemanticRoleLabeler(TaggingEstimator):
             sample_weight: how much each predicate counts in the losses; None: all alike.
             checkpoint: file that is written during training, to resume from.
             resume_from_checkpoint: continue from ``checkpoint``, which must exist.
+            callbacks: called as training proceeds, see :class:`lossnet.Callback`.
         """
-        return self._fit(
-            (sentences, predicates, tags),
-            validation_data=validation_data,
-            unlabelled=unlabelled,
-            sample_weight=sample_weight,
-            checkpoint=checkpoint,
-            resuming=resume_from_checkpoint,
-        )
+        given = {"validation_data": validation_data, "unlabelled": unlabelled}
+        given |= {"sample_weight": sample_weight, "checkpoint": checkpoint, "callbacks": callbacks}
+        inputs = sentences, predicates, tags
+        return self._fit(inputs, **given, resuming=resume_from_checkpoint)
 
     def predict(self, sentences: Any, predicates: Any = None) -> list[list[str]]:
         """The BIO tags of every predicate; ``sentences`` and ``predicates`` as in :meth:`fit`."""

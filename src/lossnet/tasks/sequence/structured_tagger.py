@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -22,6 +22,7 @@ from lossnet.tasks.sequence.structured_sentences import Sentences, tagged, valid
 from lossnet.tasks.sequence.tagger_bases import Unit, as_taggers, fit_taggers
 from lossnet.tasks.sequence.tags import Span
 from lossnet.tasks.wrapping import WrappingEstimator
+from lossnet.training import Callback, check_callbacks
 
 METRICS = ("accuracy", "span-f1", "strict-span-f1")
 
@@ -95,7 +96,13 @@ class StructuredTagger(WrappingEstimator):
     # Fitting ---------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any = None, *, groups: Any = None, validation_data: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        validation_data: Any = None,
+        callbacks: Sequence[Callback] = (),
     ) -> Self:
         """Fit the base on all sentences, and the energy on its out-of-fold probabilities.
 
@@ -106,7 +113,9 @@ class StructuredTagger(WrappingEstimator):
                 not in both training and validation.
             validation_data: a pair ``(X, y)``, or such data, for early stopping and the decision,
                 in place of a share of the sentences.
+            callbacks: called as the energy is trained, see :class:`lossnet.Callback`.
         """
+        check_callbacks(callbacks)
         bases, model, seed = self._check_settings()
         data = tagged(X, y, groups)
         known = data.known
@@ -127,7 +136,8 @@ class StructuredTagger(WrappingEstimator):
         proba, floor = list(out_of_fold(folds, fit_on)), 0.5 / (known.n_tokens + 1)
         ready = fit_taggers(bases, data.given, tags, names, self.unit)
         other = None if held is None else held.with_logits(ready.proba(held.given), floor)
-        model.fit(data.with_logits(proba, floor), validation_data=other)
+        how = {"validation_data": other, "callbacks": callbacks}
+        model.fit(data.with_logits(proba, floor), **how)
         self._fitted, self._floor, self.model_ = ready, floor, model
         self.bases_, self.folds_, self.out_of_fold_ = ready.models, folds, proba
         self.tags_ = model.tags_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from lossnet.tasks.sequence.rewards import RewardFunction
 from lossnet.tasks.sequence.tagging import TaggingEstimator
 from lossnet.tasks.sequence.tags import TREES, Span, span_scheme, spans
 from lossnet.tasks.sequence.trees import trees_of
+from lossnet.training import Callback
 from lossnet.training.predict import path_output
 
 _CHAIN: dict[str, Any] = {"energy_weight": 0.3, "energy_optimiser": {"lr": 1e-3}}
@@ -144,6 +146,7 @@ class SequenceTagger(TaggingEstimator):
         sample_weight: Any = None,
         checkpoint: str | Path | None = None,
         resume_from_checkpoint: bool = False,
+        callbacks: Sequence[Callback] = (),
     ) -> Self:
         """Train on sentences (lists of tokens) and their tags (lists of the same lengths).
 
@@ -164,6 +167,7 @@ class SequenceTagger(TaggingEstimator):
             sample_weight: how much each sentence counts in the losses; None: all alike.
             checkpoint: file that is written during training, to resume from.
             resume_from_checkpoint: continue from ``checkpoint``, which must exist.
+            callbacks: called as training proceeds, see :class:`lossnet.Callback`.
         """
         refuse_text(unlabelled)
         return self._fit(
@@ -174,6 +178,7 @@ class SequenceTagger(TaggingEstimator):
             sample_weight=sample_weight,
             checkpoint=checkpoint,
             resuming=resume_from_checkpoint,
+            callbacks=callbacks,
         )
 
     def predict(self, sentences: Any, *, columns: Columns | None = None) -> list[list[str]]:
