@@ -33,6 +33,7 @@ import structured_decisions
 import tagger_wrapper
 import tagging_speed
 import text
+import variants
 import wrapper
 
 from lossnet.papers.report import page as papers_page
@@ -200,6 +201,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "defaults-f1": lambda: printed(defaults.table, metric="example-f1"),
     "defaults-exact": lambda: printed(defaults.table, metric="subset-accuracy"),
     "members": lambda: printed(members.table),
+    "variants": lambda: printed(variants.table),
     "wrapper": lambda: printed(wrapper.table, metric="subset-accuracy"),
     "tagger-wrapper": lambda: printed(tagger_wrapper.table, data=list(sequence.TASKS)),
     "partial-labels": lambda: printed(partial_labels.table),
