@@ -16,6 +16,7 @@ from lossnet.cli import main, reproduce
 from lossnet.papers.stored import StoredRuns
 from lossnet.papers.table import Benchmark
 from lossnet.reports import find, record
+from lossnet.training import Trainer
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -163,6 +164,34 @@ def test_interrupting_keeps_what_is_finished(
     assert code == 130
     assert "interrupted: 1 of 2 runs are in" in err
     assert len(find(tmp_path / "store")) == 1
+
+
+def test_a_run_that_was_killed_continues_with_its_next_epoch(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    given = ("tiny-table1", "--which", "preset", "--rows", "seal-nce")
+    plain, done = Trainer._epoch, []
+
+    def epoch(self: Trainer) -> None:
+        if len(done) == 1:
+            done.append(-1)
+            raise KeyboardInterrupt
+        plain(self)
+        done.append(self.epoch)
+
+    monkeypatch.setattr(Trainer, "_epoch", epoch)
+    assert command(*given)[0] == 130
+    assert len(list((tmp_path / "store").rglob("*.safetensors"))) == 1
+    code, _, err = command(*given)
+    assert code == 0, err
+    (run,) = find(tmp_path / "store")
+    epochs = int(run.metrics["epochs"] or 0)
+    assert done == [1, -1, *range(2, epochs + 1)]
+    assert not list((tmp_path / "store").rglob("*.safetensors"))
+    (tmp_path / "store").rename(tmp_path / "other")
+    command(*given)
+    (undisturbed,) = find(tmp_path / "store")
+    assert undisturbed.metrics == run.metrics
 
 
 def test_a_long_schedule_needs_a_yes(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

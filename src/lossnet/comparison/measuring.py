@@ -13,9 +13,10 @@ from lossnet.comparison.energy_figures import energy_figures
 from lossnet.comparison.jobs import Job, Place
 from lossnet.comparison.result import MeasuredRun
 from lossnet.comparison.storage import read_run, write_run
-from lossnet.errors import DataError, LossnetError
+from lossnet.errors import DataError
 from lossnet.reports import Run, get, record
 from lossnet.reports.tables import NATS
+from lossnet.tasks.continuing import fit_or_continue
 from lossnet.tasks.details import Examples
 from lossnet.tasks.parts import Parts
 from lossnet.tasks.storage import nets_in_use
@@ -115,15 +116,7 @@ def _fit(
         return fitted, fitted.seconds_, allowed < seconds
     task.check_parts(model, parts)
     timer = Stopwatch() if limit is None else TimeLimit(limit)
-    checkpoint.parent.mkdir(parents=True, exist_ok=True)
-    given = {"validation_data": parts.validation, "checkpoint": checkpoint, "callbacks": [timer]}
-    if checkpoint.exists():
-        try:
-            model.fit(parts.train, **given, resume_from_checkpoint=True)
-        except LossnetError:
-            checkpoint.unlink()  # damaged: from the start, then
-    if not hasattr(model, "nets_"):
-        model.fit(parts.train, **given)
+    fit_or_continue(model, parts, checkpoint, [timer])
     return model, timer.total, isinstance(timer, TimeLimit) and timer.cut
 
 

@@ -167,14 +167,17 @@ class Runner:
         """Fit, measure and record one run; its metric in words."""
         from sklearn.base import clone
 
-        parts = self.load(fit.column.data)
-        began = time.perf_counter()
-        model = clone(fit.model).fit(parts.train, validation_data=parts.validation)
-        seconds = time.perf_counter() - began
-        metrics = measured(model, fit, parts)
+        from lossnet.tasks.continuing import fit_or_continue
+        from lossnet.training import Stopwatch
+
+        data, timer = fit.column.data, Stopwatch()
+        parts, model = self.load(data), clone(fit.model)
+        checkpoint = self.runs.checkpoint(data, fit.model)
+        fit_or_continue(model, parts, checkpoint, [timer])
+        metrics, seconds = measured(model, fit, parts), timer.total
         measures: dict[str, Any] = {"metrics": metrics, "seconds": seconds}
-        marks, data = parts.marks, fit.column.data
-        self.runs.add(data, fit.model, marks=marks, command=self.command, **measures)
+        self.runs.add(data, fit.model, marks=parts.marks, command=self.command, **measures)
+        checkpoint.unlink(missing_ok=True)
         found = metrics.get(metric_of(fit.row, fit.column))
         shown = "" if found is None else f"{fit.column.metric} {100 * found:.2f} in "
         return f"{shown}{seconds:.0f} s"

@@ -11,6 +11,7 @@ from lossnet import __version__
 from lossnet.papers.settings import configuration, same, usual_configuration
 from lossnet.papers.table import Benchmark
 from lossnet.reports import Run, find, get, record
+from lossnet.reports.store import path_of
 
 TAG = "reproduce"
 
@@ -84,17 +85,25 @@ class StoredRuns:
     def _left(self, place: tuple[str, str]) -> int:
         return sum(id(run) not in self.used for run in self._runs.get(place, []))
 
+    def checkpoint(self, data: str, model: Any) -> Path:
+        """The file that a run continues from if its process is killed."""
+        return path_of(self.folder, **_place(data, model)).with_suffix(".safetensors")
+
     def add(self, data: str, model: Any, *, marks: Sequence[str], **rest: Any) -> Run:
         """Write a run to the store, tagged with what the names of its files say."""
-        key: dict[str, Any] = {
-            "data": store_name(data),
-            "data_checksum": self.checksums[data],
-            "method": model.method,
-            "seed": int(model.random_state),
-            "configuration": configuration(model),
-        }
+        key = _place(data, model) | {"data_checksum": self.checksums[data]}
         record(self.folder, **key, **rest, tags=[TAG, *marks])
         run = get(self.folder, **key)
         assert run is not None
         self._runs.setdefault((run.data, run.method), []).append(run)
         return run
+
+
+def _place(data: str, model: Any) -> dict[str, Any]:
+    """What a run is found by."""
+    return {
+        "data": store_name(data),
+        "method": model.method,
+        "seed": int(model.random_state),
+        "configuration": configuration(model),
+    }
