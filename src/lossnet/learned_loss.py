@@ -31,8 +31,8 @@ from lossnet.training.own_loop import (
     torch_optimizer,
 )
 from lossnet.training.processes import current
-from lossnet.training.step import trainable
 from lossnet.training.step import step as take_step
+from lossnet.training.step import trainable
 
 
 class LearnedLoss(nn.Module):

@@ -36,7 +36,7 @@ def row_noise(seeds: Tensor, draw: int, k: int, like: Tensor) -> Tensor:
     A row's noise is the same in any batch and on any device.
     """
     count = k * math.prod(like.shape[1:])
-    own = _mix(seeds + draw * _GAMMA).to(like.device)
+    own = _mix(seeds + draw).to(like.device)
     numbers = torch.arange(1, count + 1, device=like.device) * _GAMMA
     digits = 53 if like.dtype == torch.float64 else 24
     bits = _shift(_mix(own.unsqueeze(1) + numbers), 64 - digits)

@@ -22,10 +22,10 @@ RUNS: dict[str, dict[str, Any]] = {
     "seal-nce": {},
     "infnet-plus": {},
     "alen": {},
-    "dvn": {"max_epochs": 2},
-    "implicit-nce": {"max_epochs": 2},
-    "seal-ranking": {"accumulate": 2, "max_epochs": 2},
-    "seal-regression": {"weighted": True, "max_epochs": 2},
+    "dvn": {"max_epochs": 1},
+    "implicit-nce": {"max_epochs": 1},
+    "seal-ranking": {"accumulate": 2, "max_epochs": 1},
+    "seal-regression": {"weighted": True, "max_epochs": 1},
 }
 
 

@@ -95,6 +95,8 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstima
             weight = weight if weight is None or rows is None else weight[rows]
             spare = None if unlabelled is None else self._data(unlabelled).without_labels()
             spare = None if spare is None else self._check_fits(spare)
+            given = {"training data": data, "validation data": validation, "unlabelled rows": spare}
+            self._check_processes(given)
             self.method_ = method
             self._learn(data, validation, spare, seed)
             self._check_decode(method)  # the classes may rule out what the settings allowed

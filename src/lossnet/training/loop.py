@@ -254,7 +254,9 @@ class Trainer(Stoppable):
             rows = self.nets, self.space, self.validation
             how: dict[str, Any] = {"seed": self.seed, "precision": self.precision}
             objective = self.phase.updates[0].objective
-            value = self.processes.from_first(lambda: -float(over_batches(objective, *rows, **how).mean()))
+            value = self.processes.from_first(
+                lambda: -float(over_batches(objective, *rows, **how).mean())
+            )
             row = {"validation_loss": -value}
         else:
             value = self.processes.from_first(lambda: score(self.phase.predict))

@@ -1,7 +1,7 @@
 """Processes that train one model together: on one machine or several, started by ``torchrun``.
 
-Every process holds all nets and takes its share of the rows of each batch. Gradients are averaged by
-rows before an optimiser's step, so the nets stay the same everywhere.
+Every process holds all nets and takes its share of the rows of each batch. Gradients are averaged
+by rows before an optimiser's step, so the nets stay the same everywhere.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from lossnet.errors import DataError, SettingError, TrainingError
+from lossnet.errors import DataError, LossnetError, SettingError, TrainingError
 from lossnet.gradients.base import Gradient
 from lossnet.launch import local_rank, process_count
 from lossnet.training.pieces import Piece, cut
@@ -36,7 +36,7 @@ class Processes:
 
     rank: int = 0
     count: int = 1
-    device: torch.device = torch.device("cpu")
+    device: str = "cpu"
 
     @property
     def first(self) -> bool:
@@ -112,7 +112,7 @@ class Processes:
             except Exception as error:
                 found[1] = error
         with _in_touch():
-            dist.broadcast_object_list(found, src=0, device=self.device)
+            dist.broadcast_object_list(found, src=0, device=torch.device(self.device))
         if found[1] is not None:
             raise _everywhere(found[1])
         value: T = found[0]
@@ -185,7 +185,7 @@ def current() -> Processes:
     if not (dist.is_available() and dist.is_initialized()):
         return Processes()
     gloo = "gloo" in str(dist.get_backend_config())
-    device = torch.device("cpu" if gloo else "cuda", None if gloo else torch.cuda.current_device())
+    device = "cpu" if gloo else f"cuda:{torch.cuda.current_device()}"
     return Processes(dist.get_rank(), dist.get_world_size(), device)
 
 
@@ -199,13 +199,9 @@ def warn_if_alone(processes: Processes) -> None:
         )
 
 
-def raised_everywhere(error: BaseException) -> bool:
-    """Whether all processes raised this error, so that the first alone should report it."""
-    return getattr(error, "raised_everywhere", False)
-
-
 def _everywhere(error: Exception) -> Exception:
-    error.raised_everywhere = True  # type: ignore[attr-defined]
+    if isinstance(error, LossnetError):
+        error.raised_everywhere = True
     return error
 
 
