@@ -23,8 +23,8 @@ def stopping_with_others(count: int) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
         raise TrainingError(
-            "ended by torchrun: another process failed, or all were told to stop. The last good "
-            "checkpoint is kept; the same command with --resume continues from it"
+            "ended by torchrun: another process of this training failed, or all were told to stop; "
+            "resume from the last good checkpoint"
         )
 
     before = signal.signal(signal.SIGTERM, stop)

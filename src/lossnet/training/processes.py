@@ -211,10 +211,9 @@ def _in_touch() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        why = str(error).strip().splitlines()[-1:]
         raise TrainingError(
-            "another process stopped or cannot be reached, so this one stops too; see its own "
-            f"error. The last good checkpoint is kept ({' '.join(why)})"
+            "another process of this training stopped or cannot be reached, so this one stops too; "
+            "see that one's own error, then resume from the last good checkpoint"
         ) from error
 
 
