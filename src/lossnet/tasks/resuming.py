@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
@@ -39,12 +38,14 @@ class Resumes:
             rule = "random_state must be the integer that training was started with to resume"
             raise SettingError(f"{rule}, got {self.random_state!r}")
 
-    def _check_processes(self: Any, given: Mapping[str, Any]) -> None:
+    def _check_processes(self: Any, train: Any, validation: Any, unlabelled: Any) -> None:
         """Raise where another process that trains with this one has other settings or data."""
-        if current().count > 1:
-            facts = {f"parameter {name}": str(value) for name, value in self._lasting().items()}
-            facts |= {what: data.checksum() for what, data in given.items() if data is not None}
-            current().check_same(facts)
+        if current().count == 1:
+            return
+        given = {"training": train, "validation": validation, "unlabelled": unlabelled}
+        facts = {f"parameter {name}": str(value) for name, value in self._lasting().items()}
+        facts |= {f"{what} data": own.checksum() for what, own in given.items() if own is not None}
+        current().check_same(facts)
 
     def _lasting(self: Any) -> dict[str, Any]:
         """The parameters that a fit must keep to."""

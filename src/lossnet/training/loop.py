@@ -119,7 +119,7 @@ class Trainer(Stoppable):
         # Softplus energies produce denormal numbers, several times slower than others.
         with suitable_threads(self.nets.values(), first), flush_denormals():
             try:
-                self._call(lambda callback: callback.on_start(self))
+                self._call("on_start")
                 self._run_phases()
             finally:
                 for callback in self.callbacks if self.processes.first else ():
@@ -173,8 +173,7 @@ class Trainer(Stoppable):
             measures = self._batch(rows, unlabelled, number, len(batches))
             for name, value in measures.items():
                 sums[name] = sums.get(name, 0.0) + value
-            losses = losses_of(measures)
-            self._call(lambda callback, losses=losses: callback.on_batch(self, losses))
+            self._call("on_batch", losses_of(measures))
             if self.phase_ended:
                 break
         where = f"(phase {self.phase.name!r}, epoch {self.epoch + 1}, by batch {number + 1})"
@@ -187,17 +186,7 @@ class Trainer(Stoppable):
         row |= self._weigh()
         row["seconds"] = time.perf_counter() - began
         self.history.append(row)
-        self._call(lambda callback: callback.on_epoch(self))
-
-    def _call(self, event: Callable[[Callback], None]) -> None:
-        """Let the callbacks run in the first process; what they end, ends in all."""
-
-        def called() -> tuple[bool, bool]:
-            for callback in self.callbacks:
-                event(callback)
-            return self.phase_ended, self.stopped
-
-        self.phase_ended, self.stopped = self.processes.from_first(called)
+        self._call("on_epoch")
 
     def _start_streams(self) -> None:
         """Random streams of this process for the epoch to come, whatever it drew before.
