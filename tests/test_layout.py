@@ -20,9 +20,9 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 #: What stands on each floor, the lowest first. Modules import from their own floor and below.
 FLOORS = (
     "errors files checks plain_text parameters ranges needs devices precision drawing streams "
-    "_lazy",
+    "_lazy launch",
     "spaces costs terms contrasts constraints proposals objectives energies nets encoders "
-    "gradients decisions batch context structure",
+    "gradients decisions batch context structure noise",
     "method recipes training learned_loss",
     "data",
     "tasks",

@@ -20,7 +20,8 @@ class Batch:
     holds any finite number, which :attr:`Context.target` replaces. ``row_weight`` ``(B,)`` says how
     much a row counts, ``entry_weight`` ``(B, *P)`` how much an entry of it in the cross-entropy;
     None: all alike. ``fold`` ``(B,)`` is the number of the one of several nets that leaves the row
-    out; None: all learn from it.
+    out; None: all learn from it. ``row_seed`` ``(B,)`` are integers that candidates are drawn from,
+    row by row; None: they are drawn for the batch.
     """
 
     x: Any
@@ -31,6 +32,7 @@ class Batch:
     row_weight: Tensor | None = None
     entry_weight: Tensor | None = None
     fold: Tensor | None = None
+    row_seed: Tensor | None = None
 
     @property
     def counted(self) -> Tensor | None:

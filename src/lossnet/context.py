@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -16,6 +16,7 @@ from lossnet.costs import ByReward, Cost
 from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, REWARD, needs_of
 from lossnet.nets.base import Derived, JointNet, WithFeatures, headed, without_graph
+from lossnet.noise import row_noise, uniform_noise
 from lossnet.precision import Precision, as_float32, autocast
 from lossnet.spaces import Space, sparse
 from lossnet.streams import Streams
@@ -40,6 +41,7 @@ class Context:
         unlabelled_weight: what a mean over the unlabelled rows counts in a piece of a batch.
         precision: ``"bfloat16"`` runs the nets under ``torch.autocast``; they return float32.
         shared_noise: let proposals draw the same noise for every row: for predictions.
+        average: the mean of tensors over the processes that share a batch; None: one has all of it.
 
     Attributes:
         reports: sums of what objectives report besides their loss, and how often each was reported.
@@ -58,6 +60,7 @@ class Context:
     unlabelled_weight: float = 1.0
     precision: Precision = "float32"
     shared_noise: bool = False
+    average: Callable[[Sequence[Tensor]], Sequence[Tensor]] | None = None
 
     def __post_init__(self) -> None:
         self.reports: dict[str, tuple[Tensor, int]] = {}
@@ -70,6 +73,7 @@ class Context:
         self._read: dict[tuple[int, str], Any] = {}  # features as energies read them
         self._before: dict[str, Tensor] = {}  # streams as they were before a net's pass
         self._focus = self._attached = NOTHING
+        self._draws = 0
         self._others: Context | None = None
         if self.unlabelled is not None:
             self._others = replace(self, batch=self.unlabelled, unlabelled=None, given={})
@@ -90,14 +94,6 @@ class Context:
         if self.batch.target is None:
             raise TypeError("this step needs targets, and the batch has none")
         return self.batch.target
-
-    def drawn_target(self, logits: Tensor) -> Tensor:
-        """The batch's targets, entries that are not known a draw from these logits' q."""
-        if self.batch.known is None:
-            return self.target
-        target = self.given_target
-        drawn = self.space.sample(logits.detach(), 1, self.generator, mask=self.batch.mask)
-        return self.known_or(target, sparse.dense(drawn, target.dtype)[0])
 
     def known_or(self, y: Tensor, other: Tensor) -> Tensor:
         """Outputs ``(..., B, *S)`` with the entries that are not known taken from ``other``."""
@@ -225,15 +221,11 @@ class Context:
         return e if self.precision == "float32" else as_float32(e)
 
     def uniform(self, k: int, like: Tensor) -> Tensor:
-        """Uniform noise ``(K, *like.shape)``; if it is shared, one row ``(K, 1, *S)`` for all.
-
-        Shared noise of a position does not depend on those that follow.
-        """
-        if not self.shared_noise:
-            return like.new_empty((k, *like.shape)).uniform_(generator=self.generator)
-        first, *rest = like.shape[1:]
-        uniform = like.new_empty((first, k, 1, *rest)).uniform_(generator=self.generator)
-        return uniform.movedim(0, 2)
+        """Uniform noise ``(K, *like.shape)``; if it is shared, one row ``(K, 1, *S)`` for all."""
+        if self.batch.row_seed is None:
+            return uniform_noise(k, like, self.generator, self.shared_noise)
+        self._draws += 1
+        return row_noise(self.batch.row_seed, self._draws, k, like)
 
     def report(self, name: str, values: Tensor) -> None:
         """Report the mean of ``values``; the history has its mean over an epoch."""

@@ -11,7 +11,13 @@ _LONG = re.compile(r"(\S{80})\S{100,}|(\s{3})\s{30,}")
 
 
 class LossnetError(Exception):
-    """Base of every error this package raises on purpose; its message is one line, not too long."""
+    """Base of every error this package raises on purpose; its message is one line, not too long.
+
+    ``raised_everywhere`` is true where all processes of a training raise it, so that the first
+    alone should report it.
+    """
+
+    raised_everywhere = False
 
     def __init__(self, message: object = "") -> None:
         # A damaged file can have names and values of any length.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -29,8 +30,9 @@ from lossnet.training.own_loop import (
     split_updates,
     torch_optimizer,
 )
-from lossnet.training.step import average_gradients, trainable
+from lossnet.training.processes import current
 from lossnet.training.step import step as take_step
+from lossnet.training.step import trainable
 
 
 class LearnedLoss(nn.Module):
@@ -142,12 +144,13 @@ class LearnedLoss(nn.Module):
         if not (self._update and self.optimizer and self._learning and logits.requires_grad):
             return None
         check_numbers(logits, "logits are", "lower the learning rate of your model")
-        total = 0.0
+        total, processes = 0.0, current()
+        reduce = partial(processes.average_gradient, share=1 / processes.count)
         with self._computing(logits):
             context = self._context(x, logits.detach(), y, mask)
             for _ in range(self._update.steps):
                 found = take_step(
-                    self._update, context, self.optimizer, self._trained, reduce=average_gradients
+                    self._update, context, self.optimizer, self._trained, reduce=reduce
                 )
                 total += found["loss/energy"]
         self.energy.zero_grad()

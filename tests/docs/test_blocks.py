@@ -44,7 +44,8 @@ def test_python_block(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_console_block(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines that start with ``$ lossnet`` run in order; the others are their output.
 
-    ``$ cat > FILE <<END`` writes the lines up to ``END``.
+    ``$ cat > FILE <<END`` writes the lines up to ``END``. What ``torchrun`` starts runs in this
+    process alone: tests/training/test_processes.py and tests/cli/test_cli_torchrun.py run several.
     """
     from lossnet.cli import main
 
@@ -57,6 +58,8 @@ def test_console_block(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert commands
     for command in commands:
         program, *arguments = shlex.split(command)
+        if program == "torchrun":
+            program, *arguments = arguments[arguments.index("-m") + 1 :]
         assert program == "lossnet"
         assert main(arguments) == 0, command
 

@@ -17,6 +17,7 @@ from lossnet.errors import SettingError
 from lossnet.nets import LabelMLP
 from lossnet.objectives import Compare, Compound, Judge, Part
 from lossnet.proposals import NetOutput, Perturbed, RelaxedSamples, Samples
+from lossnet.proposals.samples import drawn_target
 from lossnet.spaces import Binary, Categorical
 from lossnet.terms import CrossEntropy, Violation, Weighted
 from lossnet.training import Arrays
@@ -150,7 +151,7 @@ def test_the_truth_is_a_draw_of_the_task_net_where_it_is_unknown() -> None:
     known, draws = context.batch.known, 4000
     sums = torch.zeros(B, L, dtype=torch.float64)
     for _ in range(draws):
-        truth = context.drawn_target(context.logits())
+        truth = drawn_target(context, context.logits())
         assert set(truth.unique().tolist()) <= {0.0, 1.0}
         sums += truth
     p = torch.sigmoid(context.logits().detach())

@@ -18,7 +18,8 @@ from typing import Any
 from lossnet import __version__
 from lossnet.cli.parser import Parser
 from lossnet.cli.terminal import abandon_stdout, note, safe_streams, to_stderr
-from lossnet.errors import LossnetError, unknown
+from lossnet.errors import LossnetError, SettingError, unknown
+from lossnet.launch import process_count, process_rank
 
 COMMANDS: dict[str, str] = {
     "methods": "list the methods, or show one with its equations and parameters",
@@ -67,10 +68,14 @@ def _reported(arguments: list[str]) -> int:
     except (LossnetError, OSError) as error:
         if os.environ.get("LOSSNET_DEBUG") == "1":
             raise
-        to_stderr(f"lossnet: error: {error}")
+        if process_rank() == 0:
+            to_stderr(f"lossnet: error: {error}")
+        elif not getattr(error, "raised_everywhere", False):
+            to_stderr(f"lossnet: error in process {process_rank()}: {error}")
         return 2
     except KeyboardInterrupt as interrupt:
-        to_stderr(f"lossnet: {str(interrupt) or 'interrupted'}")
+        if process_rank() == 0:
+            to_stderr(f"lossnet: {str(interrupt) or 'interrupted'}")
         return INTERRUPTED
 
 
@@ -98,6 +103,13 @@ def _run(arguments: list[str]) -> int:
     if any(text in ("-h", "--help") for text in rest):
         print(parser.format_help(), end="")
         return 0
+    if process_count() > 1 and name != "train":
+        refused = SettingError(
+            f"lossnet {name} runs in one process, and torchrun started {process_count()}; only "
+            "train runs in several: start this one without torchrun"
+        )
+        refused.raised_everywhere = True
+        raise refused
     parsed = parser.parse(rest)
     parsed.command_line, parsed.command = arguments, shlex.join(["lossnet", *arguments])
     code: int = command.run(parsed)

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from lossnet.errors import SettingError
+from lossnet.launch import process_rank
 
 #: Categories of characters that control a terminal: controls, bidirectional overrides, lone
 #: surrogates, line separators.
@@ -46,8 +47,9 @@ def to_stderr(message: object) -> None:
 
 
 def note(message: object) -> None:
-    """Print a note for the user to standard error."""
-    to_stderr(f"lossnet: note: {message}")
+    """Print a note for the user to standard error; of several processes, the first does."""
+    if process_rank() == 0:
+        to_stderr(f"lossnet: note: {message}")
 
 
 def _escaped(character: str) -> str:

@@ -43,6 +43,7 @@ def hypergradient(
     curvature: Curvature = "hessian",
     product: Product = "double-backward",
     outputs: Callable[[], tuple[Tensor | Sequence[Tensor], Tensor, Tensor]] | None = None,
+    average: Callable[[Sequence[Tensor]], Sequence[Tensor]] | None = None,
 ) -> Hypergradient:
     """The gradient of φ -> L_Prim(θ*(φ), φ), where θ*(φ) minimises L_Aux(θ, φ) over θ.
 
@@ -80,6 +81,8 @@ def hypergradient(
         outputs: for Gauss-Newton; returns z, one tensor or several, the scalar loss that is convex
             in z, and the scalar L_Aux, both computed from that z. L_Aux depends on θ through it
             alone.
+        average: where several processes each have some rows of both losses, the mean of tensors
+            over all rows.
 
     >>> from lossnet.gradients.solvers import ConjugateGradient
     >>> p = torch.tensor([3.0], requires_grad=True)
@@ -98,7 +101,8 @@ def hypergradient(
             "curvature='gauss-newton' needs outputs, a function that returns the net's outputs and "
             "the losses computed from them, got None"
         )
-    both = _gradient(primary, [*outer, *inner])
+    mean = (lambda v: v) if average is None else lambda v: tuple(average(v))
+    both = mean(_gradient(primary, [*outer, *inner]))
     explicit, b = both[: len(outer)], both[len(outer) :]
     if norm(b) == 0.0:
         return Hypergradient(explicit, tuple(torch.zeros_like(p) for p in outer), 0.0)
@@ -106,8 +110,8 @@ def hypergradient(
         matvec, cross = _through_outputs(*outputs(), inner, outer)
     else:
         matvec, cross = _PRODUCTS[product](auxiliary, inner, outer)
-    solution = solver(_damped(matvec, damping), b)
-    implicit = cross(solution.x)
+    solution = solver(_damped(lambda v: mean(matvec(v)), damping), b)
+    implicit = mean(cross(solution.x))
     torch._foreach_neg_(implicit)
     return Hypergradient(explicit, implicit, solution.residual)
 

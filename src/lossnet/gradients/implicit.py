@@ -133,6 +133,7 @@ class Implicit(Checked, GradientRule):
                 curvature=self.curvature,
                 product=self.product,
                 outputs=outputs if self.curvature == "gauss-newton" else None,
+                average=context.average,
             )
         measures = {"explicit norm": norm(found.explicit), "implicit norm": norm(found.implicit)}
         measures["solver residual"] = found.residual

@@ -66,7 +66,7 @@ class Perturbed(FromNet):
         if self.radius:
             what = f"{self.net!r}: smooth perturbations", "take radius=0"
             noise = image_noise(context, clean, self.k, self.radius, *what)
-        elif context.shared_noise:
+        elif context.shared_noise or context.batch.row_seed is not None:
             noise = torch.special.ndtri(context.uniform(self.k, clean).clamp_min_(1e-9))
         else:
             noise = clean.new_empty((self.k, *clean.shape)).normal_(generator=context.generator)

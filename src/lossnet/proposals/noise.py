@@ -1,4 +1,4 @@
-"""Noise that turns logits into samples, and smooth noise on images."""
+"""Smooth noise on images."""
 
 from __future__ import annotations
 
@@ -22,18 +22,10 @@ def image_noise(
             f"net {what} need logits of images, (B, H, W) or (B, H, W, C), got shape "
             f"{tuple(logits.shape)}; {instead}"
         )
+    if context.batch.row_seed is not None:
+        raise SettingError(f"smooth noise on images is drawn by batch; {instead}, or by batch")
     like = logits[:1] if context.shared_noise else logits
     return smooth_noise(like, k, radius, coupled, context.generator)
-
-
-def sampling_noise(uniform: Tensor, coupled: bool) -> Tensor:
-    """Noise whose largest sum with the logits is an exact sample: logistic, or Gumbel on classes.
-
-    It overwrites the uniform numbers it is made of.
-    """
-    info = torch.finfo(uniform.dtype)
-    uniform = uniform.clamp_(info.tiny, 1.0 - info.eps)
-    return -torch.log(-torch.log(uniform)) if coupled else torch.logit(uniform)
 
 
 def smooth_noise(

@@ -69,7 +69,7 @@ class Random(FromEnergy):
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         like = _shaped_like_output(context, self.energy)
-        if not context.shared_noise:
+        if not context.shared_noise and context.batch.row_seed is None:
             return Candidates(context.space.random(like, self.k, context.generator))
         y = context.uniform(self.k, like)
         if context.space.coupled:
@@ -128,6 +128,9 @@ class Either(Combined):
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
         y = torch.stack(self._drawn(context, keep_graph), 2)  # (K, B, parts, *S)
-        size, device = (y.shape[1],), y.device
-        chosen = torch.randint(y.shape[2], size, generator=context.generator, device=device)
-        return Candidates(y[:, torch.arange(*size, device=device), chosen])
+        rows, parts, device = y.shape[1], y.shape[2], y.device
+        if context.batch.row_seed is None:
+            chosen = torch.randint(parts, (rows,), generator=context.generator, device=device)
+        else:
+            chosen = (context.uniform(1, y.new_empty(rows))[0] * parts).long()
+        return Candidates(y[:, torch.arange(rows, device=device), chosen])

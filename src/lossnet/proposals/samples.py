@@ -9,9 +9,11 @@ import torch
 from torch import Tensor
 
 from lossnet.context import Context
+from lossnet.noise import sample_by, sampling_noise
 from lossnet.parameters import Count, Positive, Weight
-from lossnet.proposals.noise import image_noise, sampling_noise
+from lossnet.proposals.noise import image_noise
 from lossnet.proposals.proposal import LOG_Q, PATH, Candidates, FromNet
+from lossnet.spaces import sparse
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,8 @@ class Samples(FromNet):
     provides = LOG_Q
 
     def __call__(self, context: Context, *, keep_graph: bool = False) -> Candidates:
-        space = context.space
         logits = context.logits(self.net).detach() / self.temperature
-        if context.shared_noise:
-            noise = sampling_noise(context.uniform(self.k, logits), space.coupled)
-            y = space.decode(space.relax(logits + noise))
-        else:
-            y = space.sample(logits, self.k, context.generator, mask=context.batch.mask)
+        y = _drawn(context, logits, self.k, shared=context.shared_noise)
         return _compared(context, logits, y)
 
 
@@ -117,7 +114,7 @@ class CorrelatedSamples(FromNet):
         z = image_noise(context, logits, self.k, self.radius, *what)
         # log Φ keeps its accuracy where Φ rounds to 0.
         below = torch.special.log_ndtr(z)
-        truth = None if context.batch.known is None else context.drawn_target(logits)
+        truth = None if context.batch.known is None else drawn_target(context, logits)
         if context.space.coupled:
             return Candidates(context.space.decode(logits - torch.log(-below)), truth=truth)
         return Candidates(logits + below - torch.special.log_ndtr(-z) > 0, truth=truth)
@@ -129,7 +126,23 @@ def _compared(context: Context, logits: Tensor, y: Tensor) -> Candidates:
     log_q = space.log_prob(logits, y if logits.requires_grad else y.detach(), mask)
     if context.batch.target is None:
         return Candidates(y, log_q)
-    truth = context.drawn_target(logits)
+    truth = drawn_target(context, logits)
     log_q_target = space.log_prob(logits, truth.unsqueeze(0), mask)[0]
     drawn = None if context.batch.known is None else truth
     return Candidates(y, log_q, log_q_target, truth=drawn)
+
+
+def drawn_target(context: Context, logits: Tensor) -> Tensor:
+    """The batch's targets, entries that are not known a draw from these logits' q."""
+    if context.batch.known is None:
+        return context.target
+    target = context.given_target
+    drawn = _drawn(context, logits.detach(), 1)
+    return context.known_or(target, sparse.dense(drawn, target.dtype)[0])
+
+
+def _drawn(context: Context, logits: Tensor, k: int, *, shared: bool = False) -> Tensor:
+    """``k`` discrete samples ``(K, B, *S)``, drawn for the batch, by shared noise or row by row."""
+    if shared or context.batch.row_seed is not None:
+        return sample_by(context.uniform(k, logits), logits, context.space)
+    return context.space.sample(logits, k, context.generator, mask=context.batch.mask)

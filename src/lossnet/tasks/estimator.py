@@ -95,6 +95,7 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstima
             weight = weight if weight is None or rows is None else weight[rows]
             spare = None if unlabelled is None else self._data(unlabelled).without_labels()
             spare = None if spare is None else self._check_fits(spare)
+            self._check_processes(data, validation, spare)
             self.method_ = method
             self._learn(data, validation, spare, seed)
             self._check_decode(method)  # the classes may rule out what the settings allowed
@@ -107,11 +108,9 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstima
             held = None if validation is None else self._source(validation)
             extra = None if spare is None else self._source(spare, training=True, reward=reward)
             self._try_nets(train)
-            prepared, nets = self._prepared()
             score = None if validation is None else partial(self._validated, validation, held)
             trainer = Trainer(
-                prepared,
-                nets,
+                *self._prepared(),
                 self._output()[1],
                 train,
                 score=score,

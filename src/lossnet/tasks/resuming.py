@@ -17,6 +17,7 @@ from lossnet.training import (
     resume,
     save_checkpoint,
 )
+from lossnet.training.processes import current
 
 
 class Resumes:
@@ -25,7 +26,8 @@ class Resumes:
     def _seed(self: Any) -> int:
         """The seed of a fit: the ``random_state`` itself, or a number drawn from it."""
         drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return int(self.random_state) if isinstance(self.random_state, Integral) else drawn
+        seed = int(self.random_state) if isinstance(self.random_state, Integral) else drawn
+        return current().from_first(lambda: seed)
 
     def _check_course(self: Any, checkpoint: Any, wanted: bool, callbacks: Any) -> None:
         """Raise where training cannot resume as ``wanted``, or call these."""
@@ -35,6 +37,20 @@ class Resumes:
         if wanted and not isinstance(self.random_state, Integral):
             rule = "random_state must be the integer that training was started with to resume"
             raise SettingError(f"{rule}, got {self.random_state!r}")
+
+    def _check_processes(self: Any, train: Any, validation: Any, unlabelled: Any) -> None:
+        """Raise where another process that trains with this one has other settings or data."""
+        if current().count == 1:
+            return
+        given = {"training": train, "validation": validation, "unlabelled": unlabelled}
+        facts = {f"parameter {name}": str(value) for name, value in self._lasting().items()}
+        facts |= {f"{what} data": own.checksum() for what, own in given.items() if own is not None}
+        current().check_same(facts)
+
+    def _lasting(self: Any) -> dict[str, Any]:
+        """The parameters that a fit must keep to."""
+        free = {"device", "random_state", "refine", "verbose", "decode", "decode_samples"}
+        return {k: describe(v) for k, v in self.resolved_params().items() if k not in free}
 
     def _add_callbacks(
         self: Any, trainer: Trainer, checkpoint: Any, resuming: bool, given: tuple[Any, ...]
@@ -46,13 +62,11 @@ class Resumes:
         trainer.callbacks += reporters(self._metric_name(), verbose=bool(self.verbose))
         if checkpoint is None:
             return
-        free = {"device", "random_state", "refine", "verbose", "decode", "decode_samples"}
-        params = {k: describe(v) for k, v in self.resolved_params().items() if k not in free}
         digest = " ".join(data.checksum() for data in given if data is not None)
-        settings = params | {"seed": trainer.seed, "data": digest}
+        settings = self._lasting() | {"seed": trainer.seed, "data": digest}
         if resuming:
             resume(checkpoint, trainer, settings)
         else:
             # Now rather than after an epoch: a file that cannot be written is found first.
-            save_checkpoint(checkpoint, trainer, settings)
+            trainer.processes.from_first(lambda: save_checkpoint(checkpoint, trainer, settings))
         trainer.callbacks.append(Checkpoint(checkpoint, settings))

@@ -6,6 +6,7 @@ from lossnet.training.convergence import Convergence
 from lossnet.training.history_file import HistoryFile, write_history
 from lossnet.training.loop import Trainer
 from lossnet.training.predict import predict
+from lossnet.training.processes import join
 from lossnet.training.progress import (
     Duration,
     Progress,
@@ -34,6 +35,7 @@ __all__ = [
     "Trainer",
     "build_optimiser",
     "check_callbacks",
+    "join",
     "predict",
     "reporters",
     "resume",

@@ -9,6 +9,7 @@ from lossnet.errors import SettingError
 
 if TYPE_CHECKING:
     from lossnet.training.loop import Trainer
+    from lossnet.training.processes import Processes
 
 
 class Callback:
@@ -53,6 +54,8 @@ class Stoppable:
     """
 
     phase_ended = stopped = False
+    callbacks: list[Callback]
+    processes: Processes
 
     def end_phase(self) -> None:
         """End the phase, with its best weights, as early stopping does; the next one begins.
@@ -68,6 +71,16 @@ class Stoppable:
         needs all of them to predict.
         """
         self.phase_ended = self.stopped = True
+
+    def _call(self, event: str, *given: Any) -> None:
+        """Let the callbacks run in the first process; what they end, ends in all."""
+
+        def called() -> tuple[bool, bool]:
+            for callback in self.callbacks:
+                getattr(callback, event)(self, *given)
+            return self.phase_ended, self.stopped
+
+        self.phase_ended, self.stopped = self.processes.from_first(called)
 
 
 def check_callbacks(callbacks: Any) -> None:

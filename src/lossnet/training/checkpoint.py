@@ -124,7 +124,7 @@ def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> N
 
 def resume(path: str | Path, trainer: Trainer, settings: Mapping[str, Any]) -> None:
     """Continue from a checkpoint; the file is checked before the trainer is changed."""
-    tensors, state = _read(path)
+    tensors, state = trainer.processes.from_first(lambda: _read(path))
     stored, given = state["settings"], json.loads(json.dumps(dict(settings)))
     if stored != given:
         changed = sorted(key for key in {*stored, *given} if stored.get(key) != given.get(key))

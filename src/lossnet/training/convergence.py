@@ -44,4 +44,4 @@ class Convergence(Callback):
             ended = f"max_epochs={trainer.max_epochs} ended the phase {trainer.phase.name!r}"
             # The same text for every fit with these settings: Python shows it once.
             what = f"{ended} while the validation {watched} was still improving"
-            warnings.warn(f"{what}; raise max_epochs", ConvergenceWarning, stacklevel=7)
+            warnings.warn(f"{what}; raise max_epochs", ConvergenceWarning, stacklevel=10)

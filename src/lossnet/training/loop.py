@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from torch import Tensor, nn
 
-from lossnet.context import Context
 from lossnet.devices import device_of, generator_on
 from lossnet.errors import SettingError, TrainingError
 from lossnet.method import Method, Phase
@@ -22,13 +21,13 @@ from lossnet.spaces import Space
 from lossnet.streams import Streams, stream_seed
 from lossnet.training.callback import Callback, Stoppable, losses_of
 from lossnet.training.checks import check_finite, check_gradients, check_rows
-from lossnet.training.pieces import cut
 from lossnet.training.predict import over_batches
+from lossnet.training.processes import current, warn_if_alone
 from lossnet.training.schedule import scheduled_rates
+from lossnet.training.share import Share
 from lossnet.training.source import Source, paired
 from lossnet.training.step import build_optimiser, parameters_of, step
 from lossnet.training.threads import flush_denormals, suitable_threads
-from lossnet.training.weights import WeightedRows
 from lossnet.training.worth import held_out_nats, without_energy
 
 
@@ -58,7 +57,10 @@ class Trainer(Stoppable):
         precision: what the nets' passes are computed in; ``"bfloat16"`` by ``torch.autocast``,
             with weights, losses and optimisers in float32.
         seed: source of all randomness.
-        callbacks: called before the first batch, after every batch and epoch, and at the end.
+        draw_by_row: draw a row's candidates from the seed, the step and the row alone, so that
+            they are the same in any number of processes; slower where candidates are sparse.
+        callbacks: called before the first batch, after every batch and epoch, and at the end;
+            of several processes, by the first alone.
     """
 
     method: Method
@@ -75,6 +77,7 @@ class Trainer(Stoppable):
     accumulate: Count = 1
     precision: Precision = "float32"
     seed: int = 0
+    draw_by_row: bool = False
     callbacks: list[Callback] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -89,6 +92,9 @@ class Trainer(Stoppable):
         self.device = device_of(self.nets.values())
         check_precision(self.precision, self.device)
         check_gradients(self.method, self.accumulate, self.precision)
+        self.processes = current()
+        warn_if_alone(self.processes)
+        self.processes.synchronise(self.nets)
         self.generator = generator_on(self.device, stream_seed(self.seed, "proposals"))
         self.streams = Streams(self.seed, self.nets, self.device)
         self.history: list[dict[str, Any]] = []
@@ -113,11 +119,10 @@ class Trainer(Stoppable):
         # Softplus energies produce denormal numbers, several times slower than others.
         with suitable_threads(self.nets.values(), first), flush_denormals():
             try:
-                for callback in self.callbacks:
-                    callback.on_start(self)
+                self._call("on_start")
                 self._run_phases()
             finally:
-                for callback in self.callbacks:
+                for callback in self.callbacks if self.processes.first else ():
                     callback.on_end(self)
         return self.history
 
@@ -160,14 +165,15 @@ class Trainer(Stoppable):
 
     def _epoch(self) -> None:
         began = time.perf_counter()
+        if self.processes.count > 1:
+            self._start_streams()
         sums: dict[str, float] = {}
         batches = self._batches()
         for number, (rows, unlabelled) in enumerate(batches):
             measures = self._batch(rows, unlabelled, number, len(batches))
             for name, value in measures.items():
                 sums[name] = sums.get(name, 0.0) + value
-            for callback in self.callbacks:
-                callback.on_batch(self, losses_of(measures))
+            self._call("on_batch", losses_of(measures))
             if self.phase_ended:
                 break
         where = f"(phase {self.phase.name!r}, epoch {self.epoch + 1}, by batch {number + 1})"
@@ -180,8 +186,18 @@ class Trainer(Stoppable):
         row |= self._weigh()
         row["seconds"] = time.perf_counter() - began
         self.history.append(row)
-        for callback in self.callbacks:
-            callback.on_epoch(self)
+        self._call("on_epoch")
+
+    def _start_streams(self) -> None:
+        """Random streams of this process for the epoch to come, whatever it drew before.
+
+        So a run resumes with any number of processes.
+        """
+        where = f"{self.phase_index}/{self.epoch}/{self.processes.rank}"
+        self.streams = Streams(stream_seed(self.seed, where), self.nets, self.device)
+        if not self.draw_by_row:
+            seed = stream_seed(self.seed, f"proposals/{where}")
+            self.generator = generator_on(self.device, seed)
 
     @property
     def _unlabelled(self) -> Source | None:
@@ -205,8 +221,7 @@ class Trainer(Stoppable):
         self, rows: Tensor, unlabelled: Tensor | None, number: int, batches: int
     ) -> dict[str, float]:
         """Every update of the phase on one batch; the means of what their steps measured."""
-        context = self._context(rows, unlabelled) if self.accumulate == 1 else None
-        reports: dict[str, Any] = {} if context is None else context.reports
+        share = Share(self, rows, unlabelled)
         where = f" (phase {self.phase.name!r}, epoch {self.epoch + 1}, batch {number + 1})"
         means: dict[str, float] = {}
         turns = list(zip(self.updates, self.optimisers, self.parameters, strict=True))
@@ -216,50 +231,24 @@ class Trainer(Stoppable):
             for index in range(repeat * update.steps, (repeat + 1) * update.steps):
                 within = (number + (index + 0.5) / steps) / batches
                 optimiser.progress = (self.epoch + within) / self.phase_epochs
-                given = context or self._pieces(rows, unlabelled, reports)
-                measures = step(update, given, optimiser, parameters, where=where)
+                how: dict[str, Any] = {"where": where, "reduce": share.reduce}
+                measures = step(update, share.given(), optimiser, parameters, **how)
                 for name, value in measures.items():
                     means[name] = means.get(name, 0.0) + value / steps
-        return means | {name: total.item() / count for name, (total, count) in reports.items()}
-
-    def _context(
-        self, rows: Tensor, unlabelled: Tensor | None, unlabelled_weight: float = 1.0
-    ) -> Context:
-        others = self._unlabelled
-        return Context(
-            self.nets,
-            self._source.batch(rows),
-            self.space,
-            generator=self.generator,
-            training=self.phase.trained,
-            streams=self.streams,
-            unlabelled=None if others is None or unlabelled is None else others.batch(unlabelled),
-            unlabelled_weight=unlabelled_weight,
-            precision=self.precision,
-        )
-
-    def _pieces(
-        self, rows: Tensor, unlabelled: Tensor | None, reports: dict[str, Any]
-    ) -> Iterator[tuple[float, Context]]:
-        """The pieces of a batch with their shares; what is reported on them goes to ``reports``."""
-        source = self._source
-        weight = source.weight_of(rows) if isinstance(source, WeightedRows) else None
-        for piece in cut(rows, unlabelled, self.accumulate, weight):
-            context = self._context(piece.rows, piece.unlabelled, piece.unlabelled_weight)
-            yield piece.share, context
-            for name, (total, count) in context.reports.items():
-                before, times = reports.get(name, (0.0, 0.0))
-                reports[name] = before + piece.share * total, times + piece.share * count
+        return means | share.reports()
 
     def _validate(self, score: Callable[[Proposal], float]) -> dict[str, float]:
         if self.phase.monitor == "loss":
             assert self.validation is not None
             rows = self.nets, self.space, self.validation
             how: dict[str, Any] = {"seed": self.seed, "precision": self.precision}
-            value = -float(over_batches(self.phase.updates[0].objective, *rows, **how).mean())
+            objective = self.phase.updates[0].objective
+            value = self.processes.from_first(
+                lambda: -float(over_batches(objective, *rows, **how).mean())
+            )
             row = {"validation_loss": -value}
         else:
-            value = score(self.phase.predict)
+            value = self.processes.from_first(lambda: score(self.phase.predict))
             row = {"metric": value}
         if math.isnan(value):
             where = f"(phase {self.phase.name!r}, epoch {self.epoch})"
@@ -285,7 +274,8 @@ class Trainer(Stoppable):
         if not self.phase.gated or self.validation is None:
             return {}
         rows = self.method.meaning, self.nets, self.space, self.validation
-        nats = held_out_nats(*rows, seed=self.seed, precision=self.precision)
+        how: dict[str, Any] = {"seed": self.seed, "precision": self.precision}
+        nats = self.processes.from_first(lambda: held_out_nats(*rows, **how))
         self._follow(nats is None or nats > 0)
         return {} if nats is None else {"held-out nats": nats}
 

@@ -43,7 +43,7 @@ def cut(
     for number, own in enumerate(rows.tensor_split(count)):
         share = len(own) / len(rows)
         if weights is not None and row_weight is not None:
-            share = float(weights[number].sum() / row_weight.sum())
+            share = float(weights[number].double().sum() / row_weight.double().sum())
         if others is None or unlabelled is None:
             yield Piece(own, None, share)
             continue

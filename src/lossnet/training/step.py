@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
-import torch.distributed as dist
 from torch import Tensor, nn
 
 from lossnet.context import Context
@@ -47,15 +46,16 @@ def step(
     parameters: Sequence[Tensor],
     *,
     where: str = "",
-    reduce: Callable[[Sequence[Tensor]], None] | None = None,
+    reduce: Callable[[Gradient, Sequence[Tensor]], Gradient] | None = None,
 ) -> dict[str, float]:
     """Take one step of an update on the context's batch; return its loss and what it measured.
 
     The batch may come in pieces, each a context and its share of the rows. A loss that is not
     finite stops training before the parameters are touched, and so does a solver that diverges.
-    ``reduce`` may change the parameters' gradients before the step.
+    ``reduce`` makes the gradient of the parameters that of all processes.
     """
     found = _gradient(update, context, parameters, where)
+    found = found if reduce is None else reduce(found, parameters)
     value = found.loss.item()
     if not math.isfinite(value):
         raise TrainingError(
@@ -66,8 +66,6 @@ def step(
     measures |= {f"{key}/{update.name}": number for key, number in found.measures.items()}
     for parameter, gradient in zip(parameters, found.values, strict=True):
         parameter.grad = None if gradient is None else match_layout(gradient, parameter)
-    if reduce is not None:
-        reduce(parameters)
     if update.record_gradient_norm:
         norm = torch.nn.utils.get_total_norm([g for g in found.values if g is not None])
         measures[f"gradient norm/{update.name}"] = norm.item()
@@ -93,13 +91,3 @@ def _gradient(
         raise TrainingError(
             f"the gradient of the {update.name!r} update could not be found{where}: {error}"
         ) from error
-
-
-def average_gradients(parameters: Sequence[Tensor]) -> None:
-    """Average over the processes of ``torch.distributed``, where there are several."""
-    if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
-        return
-    for parameter in parameters:
-        if parameter.grad is not None:
-            dist.all_reduce(parameter.grad)
-            parameter.grad /= dist.get_world_size()
