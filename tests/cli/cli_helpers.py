@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 SMALL = ["--set", "max_epochs=2", "hidden=[8]", "global_hidden=4", "--quiet"]
+#: What the folder of a run holds that did not end.
+UNFINISHED = ["checkpoint.safetensors", "history.csv", "history.jsonl"]
 #: Ends the process as a power cut would, in the middle of an epoch; the command line follows.
 KILLED = """
 import os, signal

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_helpers import SMALL_TAGGER, Result, one_line, write_ner, write_ner_folder
+from cli_helpers import SMALL_TAGGER, UNFINISHED, Result, one_line, write_ner, write_ner_folder
 
 from lossnet import SequenceTagger
 from lossnet.reports import find
@@ -41,6 +41,8 @@ def test_writes_a_tagger_and_its_metrics(lossnet: Run, ner: Path, tmp_path: Path
         "config.json",
         "data.json",
         "history",
+        "history.csv",
+        "history.jsonl",
         "labels",
         "metrics.json",
         "vocabulary",
@@ -176,7 +178,7 @@ def test_resuming(lossnet: Run, ner: Path, tmp_path: Path, monkeypatch: pytest.M
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "_epoch", stop_in_third)
         assert lossnet("train", ner, "--out", out, *settings).code == 130
-    assert [p.name for p in out.iterdir()] == ["checkpoint.safetensors"]
+    assert sorted(path.name for path in out.iterdir()) == UNFINISHED
     other = write_ner_folder(tmp_path / "ner")
     write_ner(other / "train.conll", seed=9)
     message = one_line(lossnet("train", other, "--out", out, *settings, "--resume"))

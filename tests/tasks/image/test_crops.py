@@ -6,7 +6,8 @@ import torch
 from lossnet.batch import Batch
 from lossnet.proposals import Candidates
 from lossnet.spaces import Binary
-from lossnet.tasks.image.crops import FixedCrops, RandomCrops, corners
+from lossnet.tasks.image.crops import FixedCrops, RandomCrops
+from lossnet.tasks.image.tiling import evenly
 from lossnet.training import predict
 
 
@@ -40,10 +41,9 @@ def test_averaged_crops_of_an_identity_are_the_image(size, count) -> None:
 
 
 def test_the_papers_have_36_crops() -> None:
-    places = corners((32, 32), (24, 24), 6)
-    assert len(places) == 36
-    assert {down for down, _ in places} == {0, 2, 3, 5, 6, 8}
-    assert corners((8, 8), (8, 8), 6) == [(0, 0)]
+    assert FixedCrops(ramp(32, 32), crop=(24, 24), side=6).times == 36
+    assert evenly(32, 24, 6).places == [0, 2, 3, 5, 6, 8]
+    assert evenly(8, 8, 6).places == [0]
 
 
 def test_random_crops_are_cut_from_image_and_target_alike() -> None:

@@ -7,6 +7,7 @@ numbers, and all randomness is in the generator that draws them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass
 
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from lossnet.batch import Batch
 from lossnet.tasks.image.images import ImageData, Size, known_pixels
+from lossnet.tasks.image.tiling import sides_of
 from lossnet.tasks.standardiser import Standardiser
 from lossnet.training.source import random_order, row_slices
 
@@ -138,14 +140,17 @@ class RandomCrops(Crops):
 class FixedCrops(Crops):
     """The same crops of every image, one image after the other, ``side`` x ``side`` or more.
 
-    :meth:`average` puts together again what was found on them.
+    With ``tiles`` they are as many as :mod:`~lossnet.tasks.image.tiling` says. :meth:`average` puts
+    together again what was found on them.
     """
 
     side: InitVar[int] = 1
+    tiles: InitVar[bool] = False
 
-    def __post_init__(self, side: int) -> None:
+    def __post_init__(self, side: int, tiles: bool) -> None:
         height, width = self.images.shape[-2:]
-        self._corners = corners((height, width), self.crop, side)
+        self._down, self._across = sides_of((height, width), self.crop, side, tiles=tiles)
+        self._corners = [(a, b) for a in self._down.places for b in self._across.places]
         self.times = len(self._corners)
 
     def batch(self, rows: Tensor | slice) -> Batch:
@@ -153,7 +158,7 @@ class FixedCrops(Crops):
         return self._cut([(k // self.times, *self._corners[k % self.times]) for k in numbers])
 
     def average(self, outputs: Tensor, axis: int = 0) -> Tensor:
-        """Outputs of images ``(n, H, W, ...)`` from those of crops, the mean where they overlap.
+        """Outputs of images ``(n, H, W, ...)`` from those of crops, a mean where they overlap.
 
         ``axis`` is the one that counts images: 1 where steps come first.
         """
@@ -164,26 +169,10 @@ class FixedCrops(Crops):
         (height, width), (h, w) = self.images.shape[-2:], self.crop
         found = outputs.unflatten(0, (len(self.images), self.times))
         total = outputs.new_zeros((len(self.images), height, width, *outputs.shape[3:]))
-        times = outputs.new_zeros((height, width, *[1] * (outputs.dim() - 3)))
-        for number, (down, right) in enumerate(self._corners):
-            total[:, down : down + h, right : right + w] += found[:, number]
-            times[down : down + h, right : right + w] += 1
-        return total / times
-
-
-def corners(size: Size, crop: Size, count: int) -> list[Size]:
-    """Upper left corners of ``count`` x ``count`` crops, evenly spread, that cover an image.
-
-    Equal ones are given once; there are more than ``count`` per side where it takes more to
-    leave no gap.
-
-    >>> corners((32, 32), (24, 24), 2)
-    [(0, 0), (0, 8), (8, 0), (8, 8)]
-    """
-    sides = []
-    for length, part in zip(size, crop, strict=True):
-        most = length - part
-        steps = max(count - 1, -(-most // part))
-        places = [round(most * step / steps) for step in range(steps + 1)] if steps else [0]
-        sides.append(sorted(set(places)))
-    return [(down, right) for down in sides[0] for right in sides[1]]
+        weight = outputs.new_zeros((height, width, *[1] * (outputs.dim() - 3)))
+        every = itertools.product(self._down.weights, self._across.weights)
+        for number, ((down, right), sides) in enumerate(zip(self._corners, every, strict=True)):
+            own = torch.outer(*sides).to(weight).view(h, w, *weight.shape[2:])
+            total[:, down : down + h, right : right + w] += own * found[:, number]
+            weight[down : down + h, right : right + w] += own
+        return total / weight

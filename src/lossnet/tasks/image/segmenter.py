@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from math import prod
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -25,6 +26,7 @@ from lossnet.tasks.image.folders import as_images
 from lossnet.tasks.image.images import ImageData, Size, known_pixels
 from lossnet.tasks.image.metrics import IMAGE_METRICS
 from lossnet.tasks.image.paper_settings import FORMER, PAPERS
+from lossnet.tasks.image.tiling import tile_of
 from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.networks import NetFactory
@@ -32,8 +34,10 @@ from lossnet.tasks.standardiser import Standardiser
 from lossnet.training.predict import predict, predict_path
 from lossnet.training.source import row_slices
 
-#: Images predicted at a time; what is held of them grows with their crops.
-_CHUNK = 64
+#: Images predicted at a time, and crops in a batch, at most.
+_CHUNK, _BATCH = 64, 128
+#: Pixels of these, unless one image or one crop has more.
+_CHUNK_PIXELS, _BATCH_PIXELS = 2**22, 2**19
 
 
 @dataclass(eq=False, repr=False)
@@ -79,7 +83,8 @@ class ImageSegmenter(PixelDecisions):
             a thousand, of a random part of the images where they are more.
         average: crops per side whose outputs are averaged in prediction; 6 means 36 crops, as in
             the papers; 1 predicts on uncropped images if the nets support it, as early stopping
-            does.
+            does. Images much larger than that are predicted in overlapping tiles, see
+            ``docs/image.md``.
         metric: metric of early stopping and ``score``: a name in
             :data:`~lossnet.tasks.image.IMAGE_METRICS`.
         validation_fraction: share of the images held out if ``fit`` gets no validation data.
@@ -225,14 +230,16 @@ class ImageSegmenter(PixelDecisions):
 
         It takes some images at a time; ``axis`` counts them: 1 where steps come first.
         """
-        # Uncropped, unless a net takes nothing but crops; those then cover the image.
-        fixed = any(hasattr(self.nets_[name], "size") for name in by.nets)
-        crop = self.crop_ if side > 1 or fixed else data.size
+        # Uncropped, or in few tiles, unless a net takes nothing but crops; those cover the image.
+        tiles = side == 1 and not any(hasattr(self.nets_[name], "size") for name in by.nets)
+        crop = tile_of(data.size) if tiles else self.crop_
+        chunk = max(1, min(_CHUNK, _CHUNK_PIXELS // prod(data.size)))
+        batch_size = max(1, min(_BATCH, _BATCH_PIXELS // prod(crop)))
         pieces = []
-        for rows in row_slices(len(data), _CHUNK):
+        for rows in row_slices(len(data), chunk):
             images, _ = self._tensors(data.subset(rows).without_labels())
-            source = FixedCrops(images, crop=crop, side=side)
-            how: dict[str, Any] = {"batch_size": 128, "precision": self.precision}
+            source = FixedCrops(images, crop=crop, side=side, tiles=tiles)
+            how: dict[str, Any] = {"batch_size": batch_size, "precision": self.precision}
             found = find(by, self.nets_, self._output()[1], source, **how)
             pieces.append(source.average(found, axis).cpu().numpy())
         outputs: np.ndarray = np.concatenate(pieces, axis)
