@@ -2,8 +2,9 @@
 
 Steps on data of bibtex's shape (1,836 binary features, 159 labels, batch 32): a bare PyTorch loop
 with a fused optimiser, the library's cross-entropy and seal-nce; prediction on 1,499 rows. Timings
-are interleaved, so that what else the machine does falls on all of them, and medians are compared.
-Writes one JSON into the results store with ``--results FOLDER``.
+are interleaved, so that what else the machine does falls on all of them, and medians are compared;
+with ``--busy``, for a machine that does much else, the least CPU time of each. Writes one JSON into
+the results store with ``--results FOLDER``.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ LIMITS = {
     "cross-entropy step / bare step": 1.1,
     "seal-nce step, K = 20 / cross-entropy step": 3.0,
     "seal-nce step, K = 100 / K = 20": 1.8,
+    "seal-nce, two energy steps, K = 20 / cross-entropy step": 4.5,
     "predict_proba / bare forward pass": 1.15,
     "GBI of 20 steps / bare forward pass": 6.0,
 }
@@ -109,8 +111,8 @@ def method_epoch(
     return run
 
 
-def training_ratios(repeats: int) -> dict[str, float]:
-    """The three ratios of training steps."""
+def training_ratios(repeats: int, **how: Any) -> dict[str, float]:
+    """The ratios of training steps; ``how`` as in :func:`timing.measure`."""
     X, Y = synthetic(20 * BATCH)
     step = {"energy_steps": 1, "task_steps": 1}
     jobs = {
@@ -118,19 +120,22 @@ def training_ratios(repeats: int) -> dict[str, float]:
         "cross-entropy": method_epoch(X, Y, "cross-entropy"),
         "nce 20": method_epoch(X, Y, "seal-nce", samples=20, **step),
         "nce 100": method_epoch(X, Y, "seal-nce", samples=100, **step),
+        "two steps": method_epoch(X, Y, "seal-nce", samples=20, energy_steps=2, task_steps=1),
     }
     for _ in range(4):  # past the first epochs, whose samples are dense
         for job in jobs.values():
             job()
-    seconds = measure(jobs, repeats)
+    seconds = measure(jobs, repeats, **how)
+    plain = seconds["cross-entropy"]
     return {
-        "cross-entropy step / bare step": seconds["cross-entropy"] / seconds["bare"],
-        "seal-nce step, K = 20 / cross-entropy step": seconds["nce 20"] / seconds["cross-entropy"],
+        "cross-entropy step / bare step": plain / seconds["bare"],
+        "seal-nce step, K = 20 / cross-entropy step": seconds["nce 20"] / plain,
         "seal-nce step, K = 100 / K = 20": seconds["nce 100"] / seconds["nce 20"],
+        "seal-nce, two energy steps, K = 20 / cross-entropy step": seconds["two steps"] / plain,
     }
 
 
-def prediction_ratios(repeats: int) -> dict[str, float]:
+def prediction_ratios(repeats: int, **how: Any) -> dict[str, float]:
     """The two ratios of predicting the same rows."""
     X, _ = synthetic(ROWS, seed=1)
     small, Y = synthetic(200)
@@ -150,7 +155,7 @@ def prediction_ratios(repeats: int) -> dict[str, float]:
                 inference(Context(fitted.nets_, batch, Binary()))
 
     jobs = {"forward": forward, "proba": lambda: fitted.predict_proba(X), "gbi": descend}
-    seconds = measure(jobs, repeats)
+    seconds = measure(jobs, repeats, **how)
     return {
         "predict_proba / bare forward pass": seconds["proba"] / seconds["forward"],
         "GBI of 20 steps / bare forward pass": seconds["gbi"] / seconds["forward"],
@@ -160,14 +165,17 @@ def prediction_ratios(repeats: int) -> dict[str, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--busy", action="store_true", help="compare the least CPU times")
     parser.add_argument("--results", help="folder of the results store")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     began = time.perf_counter()
-    ratios = training_ratios(arguments.repeats) | prediction_ratios(2 * arguments.repeats)
+    how: dict[str, Any] = {"pick": min, "clock": time.process_time} if arguments.busy else {}
+    ratios = training_ratios(arguments.repeats, **how)
+    ratios |= prediction_ratios(2 * arguments.repeats, **how)
     for name, ratio in ratios.items():
         verdict = "ok" if ratio <= LIMITS[name] else "TOO SLOW"
-        print(f"{name:45s} {ratio:5.2f}x  (limit {LIMITS[name]}x)  {verdict}")
+        print(f"{name:55s} {ratio:5.2f}x  (limit {LIMITS[name]}x)  {verdict}")
     if arguments.results:
         from lossnet.reports import record
 

@@ -1,13 +1,12 @@
-"""Memory and seconds of predicting a large image, whole and in tiles.
+"""Memory and seconds of predicting a large image, before there were tiles and in tiles.
 
     OMP_NUM_THREADS=1 python benchmarks/tiles.py [--side 2000] [--nets unet fcn] [--average 1 3]
 
 Every row is a process of its own, so that its peak of resident memory is its own: it loads a
 segmenter of the default width that was trained on the horses (32 x 32), predicts one image of
 ``--side`` pixels squared, a mosaic of the horses, and prints the peak above that of predicting one
-crop. ``whole`` turns tiles off, which is how images were predicted before there were any; then the
-same image in tiles, and how far the two probabilities are apart. With ``average`` above 1 an image
-is averaged over crops of the training size in both rows; before, they did not overlap.
+crop. ``before`` turns tiles off: one pass over the image, or with ``average`` above 1 training
+crops next to each other. Then the same image in tiles, and how far the two are apart.
 """
 
 from __future__ import annotations
@@ -49,34 +48,27 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def predict(folder: Path, side: int, average: int, out: Path, *, whole: bool) -> None:
+def predict(folder: Path, side: int, average: int, out: Path, *, before: bool) -> None:
     """Predict in this process; print seconds and the peak as JSON."""
     model = ImageSegmenter.load(folder, average=average)
     image = mosaic(side)
     model.predict_proba(image[:, :32, :32])
-    before = peak()
-    if whole:
+    loaded = peak()
+    if before:
         tiling.TILE = 10**9
-        tiling.tiled = lambda length, part, grid=1: _adjacent(length, part)
+        tiling.outgrown = lambda *given: False
     began = time.perf_counter()
     np.save(out, model.predict_proba(image))
     seconds = time.perf_counter() - began
-    print(json.dumps({"seconds": seconds, "peak": peak(), "more": peak() - before}))
-
-
-def _adjacent(length: int, part: int) -> tiling.Side:
-    """As few crops as cover a side."""
-    steps = -(-(length - part) // part)
-    places = [round((length - part) * k / steps) for k in range(steps + 1)] if steps else [0]
-    return tiling.Side(places, tiling.torch.ones(len(places), part))
+    print(json.dumps({"seconds": seconds, "peak": peak(), "more": peak() - loaded}))
 
 
 def in_process(
-    folder: Path, side: int, average: int, out: Path, *, whole: bool
+    folder: Path, side: int, average: int, out: Path, *, before: bool
 ) -> dict[str, float]:
     """What :func:`predict` prints in a process of its own."""
     given = [str(folder), "--side", str(side), "--average", str(average), "--out", str(out)]
-    command = [sys.executable, __file__, "--predict", *given, *(["--whole"] if whole else [])]
+    command = [sys.executable, __file__, "--predict", *given, *(["--before"] if before else [])]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found
@@ -89,19 +81,19 @@ def main() -> int:
     parser.add_argument("--average", type=int, nargs="+", default=[1, 3])
     parser.add_argument("--predict", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--whole", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--before", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.predict is not None:
-        predict(args.predict, args.side, args.average[0], args.out, whole=args.whole)
+        predict(args.predict, args.side, args.average[0], args.out, before=args.before)
         return 0
     with tempfile.TemporaryDirectory() as place:
         for net in args.nets:
             folder = Path(place) / net
             fit(net, folder)
             for average in args.average:
-                files = [Path(place) / f"{kind}.npy" for kind in ("whole", "tiles")]
+                files = [Path(place) / f"{kind}.npy" for kind in ("before", "tiles")]
                 for file in files:
-                    row = in_process(folder, args.side, average, file, whole=file is files[0])
+                    row = in_process(folder, args.side, average, file, before=file is files[0])
                     what = f"{net}, average={average}, {file.stem}"
                     print(
                         f"{what:26s} peak {row['peak']:6.0f} MB, "

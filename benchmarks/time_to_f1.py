@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 python benchmarks/time_to_f1.py run --seeds 3    # what the store lacks
     OMP_NUM_THREADS=1 python benchmarks/time_to_f1.py table            # medians, and as ratios
 
-The F1 is :data:`TARGET`, fixed before anything was measured: the example F1 of the validation part at
-its best threshold, as early stopping sees it. A fit ends with the first epoch that reaches it.
+The F1 is :data:`TARGET`, fixed before anything was measured: the example F1 of the validation part
+at its best threshold, as early stopping sees it. A fit ends with the first epoch that reaches it.
 Seconds are of this process's CPU, with validation, so that other programs on the machine count
 little. Runs that are in the store are not done again: it may be stopped and taken up.
 """
@@ -79,7 +79,7 @@ def run(given: argparse.Namespace) -> None:
 
 
 def table(given: argparse.Namespace) -> None:
-    """Medians over the seeds that every row has."""
+    """Medians over the seeds in the store, next to cross-entropy's."""
     found = {row: find(given.results, data=f"{PREFIX}-{SET}", method=row) for row in ROWS}
     base = None
     for row, runs in found.items():

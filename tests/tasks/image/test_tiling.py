@@ -9,11 +9,9 @@ import pytest
 import torch
 
 from lossnet import ImageSegmenter
-from lossnet.spaces import Binary
 from lossnet.tasks.image import segmenter, tiling
 from lossnet.tasks.image.crops import FixedCrops
-from lossnet.tasks.image.tiling import evenly, tile_of, tiled
-from lossnet.training import predict
+from lossnet.tasks.image.tiling import tile_of, tiled
 
 
 @pytest.mark.parametrize("part", [1, 2, 3, 7, 16, 24, 64, 200])
@@ -109,22 +107,29 @@ def test_an_image_of_one_tile_is_predicted_as_without_tiles() -> None:
     np.testing.assert_array_equal(model.predict_proba(X), whole.numpy())
 
 
-def test_crops_of_an_image_that_they_do_not_cover_twice_are_tiles() -> None:
-    assert evenly(192, 64, 3).weights.min() == 1  # as the papers average them
-    assert evenly(193, 64, 3).places == tiled(193, 64).places
+def test_an_image_that_has_outgrown_its_crops_is_predicted_uncropped() -> None:
     model = fitted(average=3, crop=16)
-    large, _ = images(1, 70, 70)
-    found = model.predict_proba(large)
-    source = FixedCrops(model._tensors(model._data(large))[0], crop=(16, 16), side=3)
-    crops = predict(model._proposal(), model.nets_, Binary(), source)
-    total, weight = np.zeros((70, 70)), np.zeros((70, 70))
-    side = tiled(70, 16)
-    along = list(zip(side.places, side.weights.numpy(), strict=True))
-    for crop, ((down, ours), (right, theirs)) in zip(crops, product(along, along), strict=True):
-        place = slice(down, down + 16), slice(right, right + 16)
-        total[place] += np.outer(ours, theirs) * crop.numpy()
+    for side, uncropped in ((48, False), (49, True)):
+        X, _ = images(1, 40, side)
+        one = model.set_params(average=1).predict_proba(X)
+        assert np.array_equal(model.set_params(average=3).predict_proba(X), one) == uncropped
+
+
+def test_crops_give_way_to_each_other() -> None:
+    # A critic takes nothing but crops, also of a large image.
+    source = FixedCrops(torch.zeros(2, 3, 70, 20), crop=(16, 16))
+    down, across = tiled(70, 16), tiled(20, 16)
+    assert source.times == len(down.places) * len(across.places)
+    found = torch.rand(2 * source.times, 16, 16)
+    total, weight = np.zeros((2, 70, 20)), np.zeros((70, 20))
+    along = [list(zip(side.places, side.weights.numpy(), strict=True)) for side in (down, across)]
+    for number, ((a, ours), (b, theirs)) in enumerate(product(*along)):
+        place = slice(a, a + 16), slice(b, b + 16)
         weight[place] += np.outer(ours, theirs)
-    np.testing.assert_allclose(found[0], total / weight, atol=1e-6)
+        for image in range(2):
+            own = found[image * source.times + number].numpy()
+            total[image][place] += np.outer(ours, theirs) * own
+    np.testing.assert_allclose(source.average(found).numpy(), total / weight, atol=1e-6)
 
 
 @pytest.mark.parametrize("energy", ["score-map", "critic"])

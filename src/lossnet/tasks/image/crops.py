@@ -140,16 +140,15 @@ class RandomCrops(Crops):
 class FixedCrops(Crops):
     """The same crops of every image, one image after the other, ``side`` x ``side`` or more.
 
-    With ``tiles`` they are as many as :mod:`~lossnet.tasks.image.tiling` says. :meth:`average` puts
-    together again what was found on them.
+    Where they lie is up to :mod:`~lossnet.tasks.image.tiling`; :meth:`average` puts together again
+    what was found on them.
     """
 
     side: InitVar[int] = 1
-    tiles: InitVar[bool] = False
 
-    def __post_init__(self, side: int, tiles: bool) -> None:
+    def __post_init__(self, side: int) -> None:
         height, width = self.images.shape[-2:]
-        self._down, self._across = sides_of((height, width), self.crop, side, tiles=tiles)
+        self._down, self._across = sides_of((height, width), self.crop, side)
         self._corners = [(a, b) for a in self._down.places for b in self._across.places]
         self.times = len(self._corners)
 

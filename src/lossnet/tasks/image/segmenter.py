@@ -19,14 +19,13 @@ from lossnet.proposals import GBI, NetOutput, Proposal
 from lossnet.ranges import Choice, Dimension, Range
 from lossnet.spaces import Binary, Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
-from lossnet.tasks.image import pixels
+from lossnet.tasks.image import pixels, tiling
 from lossnet.tasks.image.crops import FixedCrops, RandomCrops, known_of, tensors_of
 from lossnet.tasks.image.deciding import PixelDecisions
 from lossnet.tasks.image.folders import as_images
 from lossnet.tasks.image.images import ImageData, Size, known_pixels
 from lossnet.tasks.image.metrics import IMAGE_METRICS
 from lossnet.tasks.image.paper_settings import FORMER, PAPERS
-from lossnet.tasks.image.tiling import tile_of
 from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.networks import NetFactory
@@ -83,8 +82,8 @@ class ImageSegmenter(PixelDecisions):
             a thousand, of a random part of the images where they are more.
         average: crops per side whose outputs are averaged in prediction; 6 means 36 crops, as in
             the papers; 1 predicts on uncropped images if the nets support it, as early stopping
-            does. Images much larger than that are predicted in overlapping tiles, see
-            ``docs/image.md``.
+            does. Images larger than that many crops side by side, or two, are predicted as with 1,
+            and large ones in overlapping tiles, see ``docs/image.md``.
         metric: metric of early stopping and ``score``: a name in
             :data:`~lossnet.tasks.image.IMAGE_METRICS`.
         validation_fraction: share of the images held out if ``fit`` gets no validation data.
@@ -231,14 +230,15 @@ class ImageSegmenter(PixelDecisions):
         It takes some images at a time; ``axis`` counts them: 1 where steps come first.
         """
         # Uncropped, or in few tiles, unless a net takes nothing but crops; those cover the image.
-        tiles = side == 1 and not any(hasattr(self.nets_[name], "size") for name in by.nets)
-        crop = tile_of(data.size) if tiles else self.crop_
+        fixed = any(hasattr(self.nets_[name], "size") for name in by.nets)
+        averaged = side > 1 and not tiling.outgrown(data.size, self.crop_, side)
+        crop = self.crop_ if fixed or averaged else tiling.tile_of(data.size)
         chunk = max(1, min(_CHUNK, _CHUNK_PIXELS // prod(data.size)))
         batch_size = max(1, min(_BATCH, _BATCH_PIXELS // prod(crop)))
         pieces = []
         for rows in row_slices(len(data), chunk):
             images, _ = self._tensors(data.subset(rows).without_labels())
-            source = FixedCrops(images, crop=crop, side=side, tiles=tiles)
+            source = FixedCrops(images, crop=crop, side=side)
             how: dict[str, Any] = {"batch_size": batch_size, "precision": self.precision}
             found = find(by, self.nets_, self._output()[1], source, **how)
             pieces.append(source.average(found, axis).cpu().numpy())

@@ -1,8 +1,8 @@
 """Where crops of an image lie, and how much each of their pixels counts where they overlap.
 
-Crops that are averaged lie evenly and count alike. Where an image is much larger than a crop, they
-are tiles: neighbours overlap by up to half, an outer margin counts nothing, since a net sees too
-little around it, and between the margins one tile gives way to the next.
+Crops that are averaged lie evenly and count alike. An image that has outgrown them is predicted in
+tiles: neighbours overlap by up to half, an outer margin counts nothing, since a net sees too little
+around it, and between the margins one tile gives way to the next.
 
 A whole image is one tile unless it is large, see :func:`tile_of`. The margin of such a tile covers
 what the convolutions of the library's nets read around a pixel, and tiles lie on a grid that their
@@ -61,17 +61,19 @@ def _tile_side(length: int) -> int:
     return least + (length - least) % _GRID
 
 
+def outgrown(size: Size, crop: Size, count: int) -> bool:
+    """Whether ``count`` crops side by side, or two, are too few to cover a side of an image."""
+    return any(length > part * max(count, 2) for length, part in zip(size, crop, strict=True))
+
+
 def evenly(length: int, part: int, count: int) -> Side:
     """``count`` crops, evenly spread, that count alike.
 
     Equal ones are given once; there are more than ``count`` where it takes more to leave no gap.
-    A side longer than ``count`` crops, or than two, is :func:`tiled`.
 
     >>> evenly(32, 24, 2).places, evenly(8, 8, 3).places
     ([0, 8], [0])
     """
-    if length > part * max(count, 2):
-        return tiled(length, part)
     steps = max(count - 1, -(-(length - part) // part))
     places = sorted(
         {round((length - part) * k / steps) for k in range(steps + 1)} if steps else {0}
@@ -100,8 +102,10 @@ def tiled(length: int, part: int, grid: int = 1) -> Side:
     return Side(places, weights)
 
 
-def sides_of(size: Size, crop: Size, count: int, *, tiles: bool) -> tuple[Side, Side]:
-    """Crops down and across an image: tiles, or about ``count`` each."""
+def sides_of(size: Size, crop: Size, count: int) -> tuple[Side, Side]:
+    """Crops down and across an image: ``count`` each, or tiles where it has outgrown them."""
+    grid = _GRID if crop == tile_of(size) else 1
+    tiles = grid > 1 or outgrown(size, crop, count)
     pairs = zip(size, crop, strict=True)
-    down, across = (tiled(n, m, _GRID) if tiles else evenly(n, m, count) for n, m in pairs)
+    down, across = (tiled(n, m, grid) if tiles else evenly(n, m, count) for n, m in pairs)
     return down, across
