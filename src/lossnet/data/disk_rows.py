@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from lossnet.errors import DataError
+
 #: Bytes that are read at a time where all rows are needed.
 BLOCK = 1 << 24
 Read = Callable[[np.ndarray], np.ndarray]
@@ -42,6 +44,11 @@ class DiskRows:
 
     def __getitem__(self, rows: Any) -> DiskRows:
         """Some rows: their numbers, from 0, or a slice."""
+        if isinstance(rows, tuple):
+            raise DataError(
+                "columns of rows on disk cannot be chosen; save them with the columns of training, "
+                "or load them into memory"
+            )
         if self._rows is not None:
             rows = self._rows[rows]
         elif isinstance(rows, slice):

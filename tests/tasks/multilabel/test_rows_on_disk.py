@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from lossnet import MultiLabelClassifier
-from lossnet.data import disk_rows
+from lossnet.cli import main
+from lossnet.data import archive, disk_rows
 from lossnet.data.disk_rows import DiskRows
 from lossnet.errors import DataError
-from lossnet.tasks.multilabel import MultiLabelData
+from lossnet.tasks.multilabel import MultiLabelData, load
 from lossnet.tasks.multilabel.imputer import Imputer
 from lossnet.tasks.standardiser import Standardiser
 
@@ -120,3 +121,30 @@ def test_memory_is_bounded(tmp_path, monkeypatch) -> None:
 def test_bad_features_are_refused(tmp_path, X, text) -> None:
     with pytest.raises(DataError, match=text):
         MultiLabelClassifier().fit(mapped(tmp_path / "x.npy", X), np.eye(4, 3))
+
+
+def test_a_large_npz_file_stays_on_disk(tmp_path, monkeypatch) -> None:
+    X, Y = problem(rows=90)
+    np.savez(tmp_path / "plain.npz", X=X, Y=Y, label_names=np.array(list("abcd")))
+    np.savez_compressed(tmp_path / "packed.npz", X=X, Y=Y)
+    assert isinstance(load(tmp_path / "plain.npz").X, np.ndarray)
+    monkeypatch.setattr(archive, "ON_DISK", 1000)
+    data = load(tmp_path / "plain.npz")
+    assert isinstance(data.X, DiskRows)
+    assert np.array_equal(data.X.toarray(), X, equal_nan=True)
+    assert data.label_names == list("abcd")
+    assert isinstance(load(tmp_path / "packed.npz").X, np.ndarray)
+    out = tmp_path / "model"
+    train = ["train", str(tmp_path / "plain.npz"), "--out", str(out), "--method", "cross-entropy"]
+    assert main([*train, "--quiet", "--set", "max_epochs=1", "hidden=[4]"]) == 0
+    assert main(["evaluate", str(out), str(tmp_path / "plain.npz")]) == 0
+
+
+def test_columns_of_rows_on_disk_are_not_chosen(tmp_path) -> None:
+    X, Y = problem(rows=20)
+    names = [f"f{k}" for k in range(12)]
+    model = MultiLabelClassifier("cross-entropy", hidden=(4,), max_epochs=1)
+    model.fit(MultiLabelData(X, Y, feature_names=names))
+    other = MultiLabelData(mapped(tmp_path / "x.npy", X), feature_names=names[::-1])
+    with pytest.raises(DataError, match="columns of rows on disk cannot be chosen"):
+        model.predict(other)
