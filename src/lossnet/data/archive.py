@@ -7,7 +7,7 @@ import math
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -18,18 +18,26 @@ from lossnet.errors import DataError
 
 _NPY = b"\x93NUMPY"
 _EMPTY = 8 * MAX_COLUMNS
+#: Bytes from which an array that can be memory-mapped is.
+ON_DISK = 1 << 28
 
 
-def read_arrays(path: str | Path) -> dict[str, np.ndarray[Any, Any]]:
-    """All arrays by name, only numbers and strings; any damage is a :class:`DataError`."""
-    raw = read_bytes(path)
+def read_arrays(path: str | Path, *, on_disk: str = "") -> dict[str, np.ndarray[Any, Any]]:
+    """All arrays by name, only numbers and strings; any damage is a :class:`DataError`.
+
+    The array named ``on_disk`` is memory-mapped where it is large, and stored uncompressed as
+    ``numpy.savez`` does.
+    """
+    mapped = _mapped(path, on_disk) if on_disk else {}
+    raw = b"" if mapped else read_bytes(path)
     if raw.startswith(_NPY):
         raise DataError(f"{path} holds a single array; save all of them with numpy.savez")
     try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            members = archive.infolist()
-            check_expanded(path, sum(m.file_size for m in members), len(raw), "arrays")
-            return {_key(m.filename): _array(archive, m) for m in members}
+        with zipfile.ZipFile(path if mapped else io.BytesIO(raw)) as archive:
+            members = [m for m in archive.infolist() if _key(m.filename) not in mapped]
+            packed = sum(m.compress_size for m in members) if mapped else len(raw)
+            check_expanded(path, sum(m.file_size for m in members), packed, "arrays")
+            return mapped | {_key(m.filename): _array(archive, m) for m in members}
     except DataError:
         raise
     except Exception as error:  # a damaged archive fails in a dozen ways
@@ -47,6 +55,34 @@ def array_names(path: str | Path) -> set[str]:
         return set()
 
 
+def _mapped(path: str | Path, name: str) -> dict[str, np.ndarray[Any, Any]]:
+    """A large array of a file, by name, left on disk; none where it cannot be."""
+    try:
+        with zipfile.ZipFile(path) as archive, Path(path).open("rb") as file:
+            member = archive.getinfo(f"{name}.npy")
+            if member.compress_type != zipfile.ZIP_STORED or member.file_size < ON_DISK:
+                return {}
+            # The local header: 30 bytes, the last four of which are the lengths of what follows.
+            file.seek(member.header_offset + 26)
+            lengths = int.from_bytes(file.read(2), "little"), int.from_bytes(file.read(2), "little")
+            file.seek(sum(lengths), io.SEEK_CUR)
+            shape, in_columns, dtype = _header(file)
+            if in_columns or dtype.kind not in "biuf":
+                return {}
+            return {name: np.memmap(path, dtype, "r", file.tell(), shape)}
+    except Exception:  # read_arrays reports the reason
+        return {}
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether it goes by columns, and dtype of an array; its numbers are what follows."""
+    read = npy.read_array_header_1_0
+    if npy.read_magic(stream) != (1, 0):
+        read = npy.read_array_header_2_0
+    found: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(stream)
+    return found
+
+
 def _key(name: str) -> str:
     return name.removesuffix(".npy")
 
@@ -54,9 +90,7 @@ def _key(name: str) -> str:
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
     content = archive.read(member)
     stream = io.BytesIO(content)
-    version = npy.read_magic(stream)
-    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = read(stream)
+    shape, _, dtype = _header(stream)
     if dtype.kind not in "biufcmMSU" or not dtype.itemsize:
         raise ValueError(f"{member.filename!r} holds {dtype}")
     sides = [max(side, 1) for side in shape]  # (10 ** 12, 0) is no less absurd

@@ -38,7 +38,9 @@ class Standardiser:
 
     @classmethod
     def of(cls, X: Any, setting: bool | str) -> Standardiser | None:
-        """The standardiser for training rows, dense or CSR; None where it would change nothing.
+        """The standardiser for training rows; None where it would change nothing.
+
+        Rows are dense, CSR or on disk (:class:`~lossnet.data.disk_rows.DiskRows`).
 
         ``"auto"`` centres and scales the columns of dense input that hold anything but 0 and 1;
         ``"min-max"`` maps these columns to [0, 1]; ``True`` centres and scales every column;
@@ -48,11 +50,13 @@ class Standardiser:
         values whose root mean square is at most 30: there a larger value tells that a word matters
         more.
         """
-        sparse = hasattr(X, "tocsr")
+        sparse, blocks = hasattr(X, "tocsr"), getattr(X, "blocks", lambda: [X])
         if setting is False:
             return None
         if sparse:
             mean, scale = np.zeros(X.shape[1]), _sparse_scale(X, setting)
+        elif hasattr(X, "blocks"):
+            mean, scale = _block_scale(X, setting)
         elif setting == "min-max":
             mean = X.min(0).astype(np.float64)
             scale = X.max(0) - mean
@@ -60,7 +64,7 @@ class Standardiser:
             mean = X.mean(0, dtype=np.float64)
             scale = X.std(0, dtype=np.float64)
         if not sparse and setting is not True:
-            binary = ((X == 0) | (X == 1)).all(0)
+            binary = np.all([((x == 0) | (x == 1)).all(0) for x in blocks()], axis=0)
             mean[binary], scale[binary] = 0.0, 1.0
         scale[scale < 1e-12] = 1.0
         if not mean.any() and (scale == 1.0).all():
@@ -84,6 +88,16 @@ class Standardiser:
         """Dense rows, standardised."""
         rows: np.ndarray = (X - self.mean) / self.scale
         return rows
+
+
+def _block_scale(X: Any, setting: bool | str) -> tuple[np.ndarray, np.ndarray]:
+    """What is taken off the columns of rows on disk, and what they are divided by."""
+    if setting == "min-max":
+        low = np.min([x.min(0) for x in X.blocks()], axis=0).astype(np.float64)
+        return low, np.max([x.max(0) for x in X.blocks()], axis=0) - low
+    mean = sum(x.sum(0, dtype=np.float64) for x in X.blocks()) / len(X)
+    squares = sum(((x - mean) ** 2).sum(0) for x in X.blocks())
+    return mean, np.sqrt(squares / len(X))
 
 
 def _sparse_scale(X: Any, setting: bool | str) -> np.ndarray:

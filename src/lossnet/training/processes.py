@@ -80,7 +80,7 @@ class Processes:
         has = [float(value is not None) for value in found.values]
         head = [float(found.loss), *found.measures.values(), *has]
         values = [
-            torch.zeros_like(parameter) if value is None else value.to(parameter.dtype)
+            torch.zeros_like(parameter) if value is None else value.to_dense().to(parameter.dtype)
             for value, parameter in zip(found.values, parameters, strict=True)
         ]
         facts = torch.tensor(head, dtype=values[0].dtype, device=values[0].device)

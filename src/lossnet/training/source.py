@@ -37,7 +37,8 @@ class Arrays:
     """Feature rows, dense or CSR, and where known their targets.
 
     Args:
-        X: ``(n, d)`` numpy array or scipy CSR matrix.
+        X: ``(n, d)`` numpy array, scipy CSR matrix, or rows on disk: with ``blocks``, and
+            ``toarray`` of some of them.
         Y: ``(n, *S)`` numpy array of targets, NaN where they are not known, or None.
         device: where batches go.
         share: let a slice of rows be a view of ``X``, not a copy; for nets that never write to
@@ -59,9 +60,11 @@ class Arrays:
     ) -> None:
         self._transform, self._share = transform, share
         self._dtype, self._device = torch.float32, torch.device(device)
-        #: A tensor, or a CSR matrix whose rows are made dense batch by batch.
+        #: A tensor, or rows that are read or made dense batch by batch.
         self._x: Any
-        if hasattr(X, "tocsr") and 4 * X.shape[0] * X.shape[1] > _DENSE_BYTES:
+        if hasattr(X, "blocks"):
+            self._x = X
+        elif hasattr(X, "tocsr") and 4 * X.shape[0] * X.shape[1] > _DENSE_BYTES:
             self._x = X.tocsr().astype(np.float32)
         else:
             self._x = self._tensor(X.toarray() if hasattr(X, "toarray") else X)

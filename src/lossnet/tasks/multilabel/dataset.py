@@ -13,8 +13,10 @@ import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
 from lossnet.constraints import Implies, LabelRule
+from lossnet.data.disk_rows import DiskRows
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel.arrays import check_labels, known_of
+from lossnet.tasks.multilabel.feature_rows import check_finite, csr_pieces, disk_rows
 
 # A numpy array or a scipy CSR matrix: what the two have in common is more than a type can say.
 Features: TypeAlias = Any
@@ -165,11 +167,13 @@ class MultiLabelData(LabelSets):
     @property
     def is_sparse(self) -> bool:
         """Whether X is a scipy CSR matrix."""
-        return not isinstance(self.X, np.ndarray)
+        return hasattr(self.X, "tocsr")
 
     @property
     def n_missing(self) -> int:
         """Number of missing values in X."""
+        if isinstance(self.X, DiskRows):
+            return sum(int(np.isnan(block).sum()) for block in self.X.blocks())
         return int(np.isnan(self.X.data if self.is_sparse else self.X).sum())
 
     def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> Self:
@@ -214,13 +218,12 @@ class MultiLabelData(LabelSets):
 
     def checksum(self) -> str:
         """SHA-256, in hex, of X, Y and the names; the same for dense and sparse X."""
-        X = csr_matrix(self.X, copy=self.is_sparse)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        X.data[np.isnan(X.data)] = np.nan  # one bit pattern
-        digest = hashlib.sha256(repr((X.shape, self.Y.shape)).encode())
+        digest = hashlib.sha256(repr((self.X.shape, self.Y.shape)).encode())
         Y = self.Y if self.known is None else np.where(self.known, self.Y, 255)
-        for part, kind in ((X.indptr, "<i8"), (X.indices, "<i8"), (X.data, "<f4"), (Y, "u1")):
+        for part in (*csr_pieces(self.X), Y.astype("u1", copy=False)):
+            if part.dtype.kind == "f":
+                part = np.where(np.isnan(part), np.float32(np.nan), part)  # one bit pattern
+            kind = {"i": "<i8", "f": "<f4", "u": "u1"}[part.dtype.kind]
             digest.update(np.ascontiguousarray(part, dtype=kind).tobytes())
         for names in (self.feature_names, self.label_names):
             digest.update(repr(names).encode("utf-8", "backslashreplace"))
@@ -248,6 +251,8 @@ def check_real(X: Any, name: str) -> None:
 
 def _features(X: Any, name: str) -> Any:
     sparse = hasattr(X, "tocsr")
+    if isinstance(X, np.memmap | DiskRows):
+        return disk_rows(X, name)
     try:
         X = X if sparse else np.asarray(X)
         check_real(X, name)
@@ -259,9 +264,7 @@ def _features(X: Any, name: str) -> Any:
         raise DataError(f"{name}: X is not a matrix of numbers ({error})") from error
     if X.ndim != 2:
         raise DataError(f"{name}: X has shape {X.shape}; expected (rows, features)")
-    if np.isinf(X.data if sparse else X).any():
-        what = f"{name}: X holds infinity or a number too large for 32 bits"
-        raise DataError(f"{what}; replace such values, with NaN where they are missing")
+    check_finite(X.data if sparse else X, name)
     return X
 
 

@@ -19,7 +19,10 @@ class Imputer:
 
     @classmethod
     def of(cls, X: Any) -> Imputer:
-        """The imputer for training rows, dense or CSR."""
+        """The imputer for training rows, dense, CSR or on disk."""
+        if hasattr(X, "blocks"):
+            sums = sum(np.nansum(x, 0, dtype=np.float64) for x in X.blocks())
+            return cls._of(sums, sum((~missing_values(x)).sum(0) for x in X.blocks()))
         missing = missing_values(X)
         if hasattr(X, "tocsr"):
             width = X.shape[1]
@@ -28,11 +31,18 @@ class Imputer:
             rows = X.shape[0] - np.bincount(X.indices[missing], minlength=width)
         else:
             total, rows = np.nansum(X, 0, dtype=np.float64), (~missing).sum(0)
-        means = np.divide(total, rows, out=np.zeros(X.shape[1]), where=rows > 0)
+        return cls._of(total, rows)
+
+    @classmethod
+    def _of(cls, total: Any, rows: Any) -> Imputer:
+        """The imputer for columns with these sums, and so many rows that have a value."""
+        means = np.divide(total, rows, out=np.zeros(len(total)), where=rows > 0)
         return cls(means.astype(np.float32))
 
     def __call__(self, X: Any) -> Any:
         """The rows without missing values; ``X`` itself where nothing is missing."""
+        if hasattr(X, "blocks"):
+            return X.then(self)
         missing = missing_values(X)
         if not missing.any():
             return X

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
+from lossnet.data.disk_rows import DiskRows
 from lossnet.tasks.multilabel.columns import features_like
 from lossnet.tasks.multilabel.dataset import MultiLabelData, check_real
 from lossnet.tasks.multilabel.encoding import Encoding
@@ -67,5 +68,9 @@ def _in_order(X: Any, encoding: Encoding) -> Any:
 
 
 def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
+    if isinstance(X, np.memmap | DiskRows):
+        rows = MultiLabelData(X, name="X").X  # checked block by block
+        validate_data(estimator, rows[:1].toarray(), reset=reset, **_ROWS)
+        return rows
     check_real(X, "X")
     return validate_data(estimator, X, reset=reset, **_ROWS)

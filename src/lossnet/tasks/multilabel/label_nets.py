@@ -98,7 +98,8 @@ class LabelNets(LabelRows):
         self._learn_folds(data, seed)
         trees = self._sizes["trees"]
         if trees and self.__dict__.get("trees") is None:
-            trees = affordable(trees, len(data), self.encoding_.width)
+            on_disk = hasattr(data.X, "blocks")
+            trees = 0 if on_disk else affordable(trees, len(data), self.encoding_.width)
         if trees:
             X, Y = rows_of(self._batches(data, None)), data.Y[:, : self.n_labels_]
             given = X, Y, self.folds_, trees, stream_seed(seed, "trees")

@@ -2,7 +2,8 @@
 
 Keys: ``X`` (n, d), or a sparse matrix in scipy's CSR pieces ``X_data``, ``X_indices``,
 ``X_indptr``, ``X_shape``; ``Y`` (n, L) of 0 and 1; optionally ``feature_names`` and
-``label_names`` (arrays of strings). Nothing is ever unpickled.
+``label_names`` (arrays of strings). Nothing is ever unpickled. An ``X`` of 256 MB or more in a file
+that is not compressed (``numpy.savez``) stays on disk, and is read batch by batch.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def read_unlabelled(path: str | Path) -> MultiLabelData:
 
 def _arrays(path: str | Path, *needed: str) -> dict[str, Any]:
     """A file's arrays by key, ``X`` among them."""
-    arrays: dict[str, Any] = read_arrays(path)
+    arrays: dict[str, Any] = read_arrays(path, on_disk="X")
     if extra := sorted(set(arrays) - set(_KEYS)):
         raise DataError(f"{path}: unknown key {extra[0]!r}; known: {', '.join(_KEYS)}")
     if "X" not in arrays:
