@@ -4,6 +4,8 @@ DATA with parts of its own is trained, validated and tested on these; any other 
 always the same way. With --validation or --test, all of an undivided DATA is for training.
 
 A run that was killed continues with --resume and ends with the weights it would have had.
+
+torchrun --nproc-per-node N -m lossnet train ... trains one model by N processes.
 """
 
 from __future__ import annotations

@@ -85,7 +85,6 @@ class Processes:
         ]
         facts = torch.tensor(head, dtype=values[0].dtype, device=values[0].device)
         measured = 1 + len(found.measures)
-        facts[measured:] /= share or 1.0  # a count of processes, not a mean
         averaged, *values = self.average([facts, *values], share)
         numbers = averaged.tolist()
         measures = dict(zip(found.measures, numbers[1:measured], strict=True))
