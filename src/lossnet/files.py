@@ -27,15 +27,20 @@ def atomic_write(path: str | Path, write: Callable[[Path], object]) -> Path:
     return _replace(path, write, folder=False)
 
 
-def write_folder(path: str | Path, write: Callable[[Path], object]) -> Path:
+def write_folder(
+    path: str | Path, write: Callable[[Path], object], *, overwrite: bool = False
+) -> Path:
     """Let ``write`` fill a temporary folder next to ``path``, then move it into place.
 
-    A failing ``write`` leaves nothing behind. ``path`` must be new, or an empty folder.
+    A failing ``write`` leaves nothing behind. ``path`` must be new, or an empty folder; with
+    ``overwrite`` what it holds is removed afterwards.
     """
-    return _replace(path, write, folder=True)
+    return _replace(path, write, folder=True, overwrite=overwrite)
 
 
-def _replace(path: str | Path, write: Callable[[Path], object], *, folder: bool) -> Path:
+def _replace(
+    path: str | Path, write: Callable[[Path], object], *, folder: bool, overwrite: bool = False
+) -> Path:
     path = Path(path)
     temporary: Path | None = None
     try:
@@ -43,7 +48,10 @@ def _replace(path: str | Path, write: Callable[[Path], object], *, folder: bool)
         temporary = _temporary(path.parent, folder)
         write(temporary)
         temporary.chmod((0o777 if folder else 0o666) & ~_umask())
-        os.replace(temporary, path)
+        if folder and overwrite and path.exists():
+            _exchange(temporary, path)
+        else:
+            os.replace(temporary, path)
     except BaseException as error:
         if temporary is not None:
             _remove(temporary)
@@ -53,6 +61,18 @@ def _replace(path: str | Path, write: Callable[[Path], object], *, folder: bool)
         remedy = "free some space" if full else "choose a folder you may write to"
         raise DataError(f"cannot write {path}: {error.strerror or error}; {remedy}") from error
     return path
+
+
+def _exchange(temporary: Path, path: Path) -> None:
+    """Put a folder in the place of another, which is removed, or stays if that fails."""
+    before = _temporary(path.parent, folder=True)
+    os.replace(path, before)
+    try:
+        os.replace(temporary, path)
+    except OSError:
+        os.replace(before, path)
+        raise
+    _remove(before)
 
 
 def _temporary(parent: Path, folder: bool) -> Path:

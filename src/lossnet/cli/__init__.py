@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "train": "train a model on a data set and save it to a folder",
     "evaluate": "measure trained models on a data set",
     "predict": "write the predictions of a trained model",
+    "export": "write a trained model as a folder that runs without lossnet",
     "plan": "print what train would do with a data set, how long it would take, and why",
     "search": "search better settings of a method on validation data",
     "compare": "train several methods over several seeds and tabulate them",

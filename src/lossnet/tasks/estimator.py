@@ -19,6 +19,7 @@ from lossnet.recipes.parts import following_unlabelled
 from lossnet.streams import stream_seed
 from lossnet.tasks.calibration import Calibrates
 from lossnet.tasks.deciding import DecidingEstimator
+from lossnet.tasks.exports import Exports
 from lossnet.tasks.method_checks import check_given
 from lossnet.tasks.resuming import Resumes
 from lossnet.tasks.structure import MeasuresStructure
@@ -27,7 +28,7 @@ from lossnet.training import Callback, Trainer
 from lossnet.training.weights import WeightedRows
 
 
-class StructuredEstimator(MeasuresStructure, Calibrates, Resumes, DecidingEstimator):
+class StructuredEstimator(MeasuresStructure, Calibrates, Exports, Resumes, DecidingEstimator):
     """One ``fit``, prediction, refinement and storage for every task.
 
     A subclass with a ``fit`` of its own calls :meth:`_fit`.

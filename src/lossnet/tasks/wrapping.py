@@ -94,6 +94,12 @@ class WrappingEstimator(FittedWrapper):
         what = f"{name} holds {self.nouns} of other libraries, which a model folder cannot store"
         raise SettingError(f"{what}; use joblib.dump(model, {str(path)!r}) and joblib.load")
 
+    def export(self, path: Any, format: str = "onnx", *, overwrite: bool = False) -> NoReturn:
+        """Refused: what other libraries fitted cannot be exported with the rest."""
+        what = f"{type(self).__name__} holds {self.nouns} of other libraries"
+        remedy = "train one of lossnet's own estimators in its place"
+        raise SettingError(f"{what}, which cannot be exported to {path}; {remedy}, and export it")
+
 
 #: Parameters of training that the inner estimator has by the same name.
 _TRAINING = ("validation_fraction", "batch_size", "max_epochs", "patience", "device", "verbose")

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from lossnet.decisions import temper
+from lossnet.exporting.runtime.pixels import best_ratio
 from lossnet.method import Method
 from lossnet.tasks.decision import Decision, tempered_trials
 from lossnet.tasks.estimator import StructuredEstimator
@@ -74,26 +75,3 @@ class PixelDecisions(StructuredEstimator):
         if self.metric == "global-iou":
             return float(means[0] / means[1]) if means[1] else 1.0
         return float(means[0])
-
-
-def best_ratio(p: np.ndarray) -> np.ndarray:
-    """The pixels of highest E|A and Y| / E|A or Y| for independent ones, bool as ``p``.
-
-    No pixels at all have the probability that there are none.
-
-    Args:
-        p: probabilities of the foreground, ``(n, H, W)``.
-
-    >>> best_ratio(np.array([[[0.9, 0.4, 0.1]]]))
-    array([[[ True,  True, False]]])
-    """
-    flat = p.reshape(len(p), -1)
-    order = np.argsort(-flat, axis=1, kind="stable")
-    ranked = np.take_along_axis(flat, order, 1)
-    on = ranked.cumsum(1)
-    ratio = on / (np.arange(1, flat.shape[1] + 1) + on[:, -1:] - on)
-    none = np.prod(1.0 - flat, axis=1)
-    count = np.where(none > ratio.max(1), 0, ratio.argmax(1) + 1)
-    taken = np.zeros(flat.shape, dtype=bool)
-    np.put_along_axis(taken, order, np.arange(flat.shape[1]) < count[:, None], 1)
-    return taken.reshape(p.shape)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from lossnet.exporting import Exported
 from lossnet.files import check_form
 from lossnet.method import Method
 from lossnet.needs import LOCAL
@@ -22,6 +23,7 @@ from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.image import pixels, tiling
 from lossnet.tasks.image.crops import FixedCrops, RandomCrops, known_of, tensors_of
 from lossnet.tasks.image.deciding import PixelDecisions
+from lossnet.tasks.image.exported_pixels import exported
 from lossnet.tasks.image.folders import as_images
 from lossnet.tasks.image.images import ImageData, Size, known_pixels
 from lossnet.tasks.image.metrics import IMAGE_METRICS
@@ -267,6 +269,9 @@ class ImageSegmenter(PixelDecisions):
     def _measure(self, data: ImageData, outputs: np.ndarray) -> float:
         assert data.masks is not None
         return IMAGE_METRICS[self.metric](data.masks, self._discrete(outputs), len(self.classes_))
+
+    def _exported(self) -> Exported:
+        return exported(self)
 
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         facts = {"channels": self.channels_, "crop": list(self.crop_), "white": self.white_}

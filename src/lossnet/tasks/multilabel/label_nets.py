@@ -12,12 +12,14 @@ from torch import nn
 from lossnet.checks import check_int, check_widths
 from lossnet.energies import LabelEnergy
 from lossnet.errors import DataError, SettingError
+from lossnet.exporting import Exported
 from lossnet.method import Method
 from lossnet.nets import Forest, HeldOut, LabelMLP, LabelMLPs
 from lossnet.proposals import NetOutput
 from lossnet.recipes.members import MEMBERS, with_members
 from lossnet.spaces import Binary, Space
 from lossnet.streams import stream_seed
+from lossnet.tasks.multilabel.exported_labels import exported
 from lossnet.tasks.multilabel.label_rows import LabelRows
 from lossnet.tasks.multilabel.stratified import stratified_folds
 from lossnet.tasks.multilabel.trees import (
@@ -146,6 +148,9 @@ class LabelNets(LabelRows):
         if extra is None and hasattr(self, "trees_"):
             extra = as_columns(votes_of(self.trees_, super()._batches(data, None)))
         return super()._batches(data, Y, extra)
+
+    def _exported(self) -> Exported:
+        return exported(self)
 
     def _compute_out_of_fold(self) -> None:
         """Keep outputs of the training rows, each by the member and the trees that left it out."""

@@ -198,6 +198,11 @@ def as_columns(votes: Array) -> Array:
     return found.astype(np.float32)
 
 
+def votes_as_columns(votes: Tensor) -> Tensor:
+    """The same of tensors, for a net that is exported."""
+    return _SCALE * (((votes + _SOFT) / (1.0 - votes + _SOFT)).log() - _NONE)
+
+
 def votes_in(x: Tensor, *, labels: int) -> Tensor:
     """The votes that the last columns of rows hold, ``(B, L)``."""
     odds = (x[:, x.shape[1] - labels :] / _SCALE + _NONE).exp()

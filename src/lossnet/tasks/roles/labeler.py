@@ -23,6 +23,7 @@ from lossnet.proposals import GBI, Proposal
 from lossnet.recipes import defaults
 from lossnet.spaces import Space
 from lossnet.tasks.method_checks import feature_net
+from lossnet.tasks.roles.exported_roles import RoleExports
 from lossnet.tasks.roles.metrics import GIVEN, role_scores
 from lossnet.tasks.roles.paper_settings import PAPERS
 from lossnet.tasks.roles.predicates import MARK, NO_ROLE, PREDICATE, VERB, RoleData
@@ -31,7 +32,6 @@ from lossnet.tasks.roles.role_energy import TOGETHER, role_space, summed, tags_t
 from lossnet.tasks.roles.role_files import load_roles
 from lossnet.tasks.sequence.decoding import TagRules, each_step, tag_rules
 from lossnet.tasks.sequence.sentences import SequenceData
-from lossnet.tasks.sequence.tagging import TaggingEstimator
 from lossnet.tasks.sequence.tags import Span, spans
 from lossnet.training import Callback
 from lossnet.training.predict import Output, best_output, path_output
@@ -47,7 +47,7 @@ ROLE_DEFAULTS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(eq=False, repr=False)
-class SemanticRoleLabeler(TaggingEstimator):
+class SemanticRoleLabeler(RoleExports):
     """Finds who did what to whom: the roles of a given predicate, as spans of its sentence.
 
     Every predicate is an example of its own: words, the predicate's position, and BIO tags such as
@@ -98,7 +98,7 @@ class SemanticRoleLabeler(TaggingEstimator):
     energy_tags: Literal["pairs", "attention", "attention+words"] = "pairs"
     metric: Literal["role-f1", "perfect", "accuracy"] = "role-f1"  # type: ignore[assignment]
 
-    provides = TaggingEstimator.provides - REWARD | CONSTRAINT
+    provides = RoleExports.provides - REWARD | CONSTRAINT
     inputs_noun = "a triple of sentences, predicates"
     inputs_taken = (3, 3)
     given_span = GIVEN

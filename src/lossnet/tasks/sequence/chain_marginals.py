@@ -144,31 +144,6 @@ class Chain:
         return pools
 
 
-def choose_spans(pool: Pool, length: int, least: float, given: str | None = None) -> list[Span]:
-    """The spans that lie apart with the largest Σ (p - least); one of type ``given`` in any case.
-
-    The expected F1 of all sentences together, 2 Σ correct / Σ (true + predicted), is highest for
-    the spans of largest Σ (p - F/2), F being the F1 that is reached: a threshold of at most 1/2.
-    """
-    ending: dict[int, list[tuple[float, Span]]] = {}
-    for p, span in pool:
-        score = p - least + (1e3 if span.type == given else 0.0)
-        if score > 0:
-            ending.setdefault(span.end, []).append((score, span))
-    best: list[tuple[float, Span | None]] = [(0.0, None)]
-    for end in range(1, length + 1):
-        found: tuple[float, Span | None] = (best[-1][0], None)
-        for score, span in ending.get(end, ()):
-            found = max(found, (best[span.start][0] + score, span), key=lambda pair: pair[0])
-        best.append(found)
-    chosen, end = [], length
-    while end:
-        last = best[end][1]
-        chosen += [] if last is None else [last]
-        end = end - 1 if last is None else last.start
-    return chosen[::-1]
-
-
 def _like(rule: object, like: Tensor) -> Tensor:
     return torch.as_tensor(rule, dtype=like.dtype, device=like.device)
 

@@ -15,14 +15,16 @@ from lossnet.context import Context
 from lossnet.decisions import minimum_risk, of_rows
 from lossnet.decisions.risk import Utility
 from lossnet.energies import ChainEnergy
+from lossnet.exporting import Exported
+from lossnet.exporting.runtime.chains import choose_spans
 from lossnet.method import Method
 from lossnet.spaces import Categorical
 from lossnet.tasks.decision import Decision
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.sequence.bracket_metrics import bracket_scores
-from lossnet.tasks.sequence.chain_marginals import choose_spans
 from lossnet.tasks.sequence.decisions import TagJoint, trials
 from lossnet.tasks.sequence.decoding import TagRules, decoder
+from lossnet.tasks.sequence.exported_tags import exported
 from lossnet.tasks.sequence.span_metrics import span_scores, token_accuracy
 from lossnet.tasks.sequence.tags import BRACKETS, from_spans, span_scheme
 from lossnet.tasks.sequence.trees import trees_of
@@ -47,6 +49,7 @@ class TagDecisions(StructuredEstimator):
     }
     #: The type of a span that every sentence has and that is given, if there is one.
     given_span: ClassVar[str | None] = None
+    exports_exact = True
     tags_: list[str]
     scheme_: str
     follow_scheme: bool
@@ -69,6 +72,9 @@ class TagDecisions(StructuredEstimator):
         self, function: Callable[[Context], Tensor], data: Any, source: Any = None
     ) -> list[np.ndarray]:
         raise NotImplementedError
+
+    def _exported(self) -> Exported:
+        return exported(self)
 
     # Rules -----------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from lossnet.data.vectors import WordVectors
 from lossnet.devices import generator_on
 from lossnet.errors import DataError
+from lossnet.exporting.runtime.words import case_of
 from lossnet.nets.tokens import Tokens
 
 Sentences = Sequence[Sequence[str]]
@@ -24,7 +25,7 @@ PADDING, UNKNOWN = 0, 1
 #: Kinds of case, as a column.
 CASES = ("lower", "upper", "title", "mixed", "digits", "other")
 #: Longest word the character CNN reads to its end.
-_LONGEST = 30
+LONGEST = 30
 
 #: What :meth:`TokenCoder.to_json` gives: see :func:`lossnet.files.check_form`.
 VOCABULARY_FORM = {
@@ -140,9 +141,9 @@ class TokenCoder:
         distinct = list(dict.fromkeys(chain.from_iterable(sentences)))
         place = {word: number for number, word in enumerate(distinct)}
         numbers = np.array([self._word(word) for word in distinct], dtype=np.int64)
-        cases = np.array([CASES.index(_case(w)) + 2 for w in distinct] if self.case else [], int)
+        cases = np.array([CASES.index(case_of(w)) + 2 for w in distinct] if self.case else [], int)
         letters = self._characters(distinct) if self.chars else None
-        lengths = np.array([min(_LONGEST, len(word)) for word in distinct], dtype=np.int64)
+        lengths = np.array([min(LONGEST, len(word)) for word in distinct], dtype=np.int64)
         coded = []
         for row, sentence in enumerate(sentences):
             at = np.array([place[word] for word in sentence], dtype=np.int64)
@@ -161,9 +162,9 @@ class TokenCoder:
         return self.words.get(word) or self.words.get(lower, UNKNOWN)
 
     def _characters(self, words: Sequence[str]) -> np.ndarray:
-        numbers = np.zeros((len(words), _LONGEST), dtype=np.int64)
+        numbers = np.zeros((len(words), LONGEST), dtype=np.int64)
         for row, word in enumerate(words):
-            for column, letter in enumerate(word[:_LONGEST]):
+            for column, letter in enumerate(word[:LONGEST]):
                 numbers[row, column] = self.chars.get(letter, UNKNOWN)
         return numbers
 
@@ -217,15 +218,3 @@ def _numbered(names: Sequence[str]) -> dict[str, int]:
     if len(numbers) < len(names):
         raise DataError("a word, character or value of a column is listed twice")
     return numbers
-
-
-def _case(word: str) -> str:
-    if any(letter.isdigit() for letter in word):
-        return "digits"
-    if not any(letter.isalpha() for letter in word):
-        return "other"
-    if word.islower():
-        return "lower"
-    if word.isupper():
-        return "upper"
-    return "title" if word[0].isupper() and word[1:].islower() else "mixed"

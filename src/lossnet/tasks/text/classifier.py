@@ -16,6 +16,7 @@ from lossnet.encoders import Pretrained
 from lossnet.encoders.encoder import Training
 from lossnet.energies import LabelEnergy
 from lossnet.errors import DataError, SettingError
+from lossnet.exporting import Exported
 from lossnet.method import Method
 from lossnet.tasks.method_checks import feature_net
 from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
@@ -23,6 +24,7 @@ from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.encoding import Encoding
 from lossnet.tasks.multilabel.targets import Labels
 from lossnet.tasks.text.encoding import Pooling, TextEncoder, TextNet, Truncation
+from lossnet.tasks.text.exported_texts import check_tfidf, with_texts
 from lossnet.tasks.text.label_lists import LabelLists, read_labels
 from lossnet.tasks.text.paper_settings import PAPERS
 from lossnet.tasks.text.texts import TextData
@@ -270,6 +272,10 @@ class TextClassifier(MultiLabelClassifier):
         return super().energy(self._unseen(X), Y)
 
     # Storage ---------------------------------------------------------------------------------
+
+    def _exported(self) -> Exported:
+        check_tfidf(self)
+        return with_texts(super()._exported(), self)
 
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors, facts = super()._pack()
