@@ -4,9 +4,9 @@
     python benchmarks/export.py table
 
 Every model is trained for a few epochs, exported as ONNX, and run by onnxruntime in a process that
-can import neither torch nor lossnet. Recorded are the rows (sentences, predicates, images) that both
-predict, at most :data:`ROWS`, how many of them the two predict differently, the largest difference of
-a probability, and rows per second of processor time, the quickest of three.
+can import neither torch nor lossnet. Recorded are the rows (sentences, predicates, images) that
+both predict, at most :data:`ROWS`, how many of them the two predict differently, the largest
+difference of a probability, and rows per second of processor time, the quickest of three.
 """
 
 from __future__ import annotations
@@ -155,8 +155,9 @@ def compare(model: Any, learnt: Any, unseen: Any, inputs: tuple[Any, ...]) -> Me
 
 def table(given: argparse.Namespace) -> None:
     """What the store holds, as Markdown."""
-    print("| model | decides by | rows | rows that differ | largest difference of a probability |"
-          " estimator, rows/s | onnxruntime, rows/s | folder |\n|---|---|---|---|---|---|---|---|")  # fmt: skip
+    head = ["model", "decides by", "rows", "rows that differ", "largest difference"]
+    head += ["estimator, rows/s", "onnxruntime, rows/s", "folder"]
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for name in given.models:
         for one in find(given.results, method=name, tags="export"):
             m = one.metrics

@@ -1,6 +1,6 @@
 """Write a trained model as a folder that runs without lossnet.
 
-With --format onnx it takes onnxruntime and numpy to run it, with torch, torch and numpy. The folder's
+To run it takes onnxruntime and numpy, or with --format torch, torch and numpy. The folder's
 predict.py predicts: python DIR/predict.py INPUT.
 """
 

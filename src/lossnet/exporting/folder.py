@@ -94,10 +94,10 @@ def _fill(
     facts |= {"model": exported.model, "files": sums, "facts": dict(exported.facts)}
     write_json(folder / FACTS, facts)
     (folder / "runtime").mkdir()
-    scripts = runtime_files("__init__", "base", *kind.scripts)
+    predict, *scripts = runtime_files("predict", "__init__", "base", *kind.scripts)
+    shutil.copyfile(predict, folder / predict.name)
     for file in (*scripts, *exported.runtime):
         shutil.copyfile(file, folder / "runtime" / file.name)
-    shutil.copyfile(*runtime_files("predict"), folder / "predict.py")
     (folder / "requirements.txt").write_text("".join(f"{name}\n" for name in kind.runs))
     (folder / "README.md").write_text(_readme(exported, kind, estimator), encoding="utf-8")
 

@@ -35,6 +35,8 @@ def _traced(exported: Exported, table: stand_ins.Table) -> Any:
     """The program that torch traces for inputs of any length along their free axes."""
     net = _Program(stand_ins.replaced(exported.net, table), list(exported.inputs))
     net.eval().requires_grad_(False)
+    for weight in net.parameters():  # torch.export.save takes no other layout
+        weight.data = weight.data.contiguous()
     inputs = exported.inputs.values()
     free = tuple(dict.fromkeys(one.free, torch.export.Dim.DYNAMIC) for one in inputs)
     with _quiet(), torch.no_grad():

@@ -70,6 +70,10 @@ class Words(nn.Module):
 class OnnxLSTM(nn.Module):
     """An LSTM as ONNX's operator; it can be traced and not run."""
 
+    inputs: Tensor
+    states: Tensor
+    biases: Tensor
+
     def __init__(self, net: nn.LSTM) -> None:
         super().__init__()
         self.hidden = net.hidden_size
