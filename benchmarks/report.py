@@ -1,8 +1,8 @@
 """Write the tables of the results store into the docs: ``python benchmarks/report.py``.
 
 Replaces the text between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` in README.md,
-docs/results.md, docs/choosing.md, docs/decisions.md, docs/methods.md, docs/structured.md and
-docs/papers.md. ``--check`` only reports whether they are up to date.
+docs/results.md, docs/choosing.md, docs/decisions.md, docs/methods.md, docs/structured.md,
+docs/export.md and docs/papers.md. ``--check`` only reports whether they are up to date.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import costs
 import defaults
 import dvn
 import equal_time
+import export
 import few_labels
 import images
 import implicit_study
@@ -47,6 +48,7 @@ PAGES = tuple(
         "docs/results.md",
         "docs/choosing.md",
         "docs/decisions.md",
+        "docs/export.md",
         "docs/methods.md",
         "docs/papers.md",
         "docs/structured.md",
@@ -214,6 +216,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "roles": lambda: printed(roles.table),
     "sequence": lambda: printed(sequence.table, data=list(sequence.TASKS)),
     "equal-time": lambda: printed(equal_time.table, data=list(equal_time.SETTINGS)),
+    "export": lambda: printed(export.table, models=list(export.MODELS)),
     "truncation": lambda: printed(sequence.print_truncation),
     "citations": lambda: printed(citations.table),
     "images": lambda: printed(images.table, data=list(images.DATA)),
