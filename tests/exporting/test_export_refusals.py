@@ -14,7 +14,7 @@ from alone import script
 from sklearn.ensemble import ExtraTreesClassifier
 
 from lossnet import MultiLabelClassifier, SequenceTagger, StructuredClassifier, TextClassifier
-from lossnet.constraints import Implies
+from lossnet.constraints import AtMostOne, Implies
 from lossnet.errors import DataError, SettingError
 from lossnet.files import write_folder
 
@@ -63,11 +63,14 @@ def test_refinement_and_the_joint(tmp_path: Path) -> None:
 
 
 def test_constraints(tmp_path: Path) -> None:
-    bound = [Implies(0, 1)]
-    own = MultiLabelClassifier("cross-entropy", constraints=bound, **SMALL)
+    own = MultiLabelClassifier("cross-entropy", constraints=[AtMostOne(0, 1)], **SMALL)
     with pytest.warns(UserWarning, match="break the constraints"):
         own.fit(X, Y)
-    refused(own, tmp_path / "m", r"constraints.*constraints=\[\]")
+    refused(own, tmp_path / "m", r"no hierarchy.*constraints=\[\]")
+    own = MultiLabelClassifier("cross-entropy", constraints=[Implies(0, 1)], **SMALL)
+    with pytest.warns(UserWarning, match="break the constraints"):
+        own.fit(X, Y)
+    refused(own.set_params(decode="expected"), tmp_path / "m", "set decode='threshold'")
 
 
 def test_other_libraries(tmp_path: Path) -> None:

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from lossnet.constraints import Implies, bind
 from lossnet.decisions import best_f, best_jaccard, temper
 from lossnet.energies import chain_inference as chains
 from lossnet.exporting.runtime import best_sets
 from lossnet.exporting.runtime.base import tempered
 from lossnet.exporting.runtime.chains import Chain, Rules, tags_of_spans, viterbi
+from lossnet.exporting.runtime.label_sets import in_hierarchy
 from lossnet.spaces import Categorical
 from lossnet.tasks.sequence import chain_marginals
 from lossnet.tasks.sequence.decoding import tag_rules
@@ -36,6 +38,16 @@ def test_tempered() -> None:
     assert np.allclose(tempered(p, 1.7, offset=0.3), expected, atol=1e-12)
     expected = temper(torch.as_tensor(p), 1.7, space=Categorical()).numpy()
     assert np.allclose(tempered(p, 1.7, coupled=True), expected, atol=1e-12)
+
+
+def test_hierarchies() -> None:
+    names = [str(k) for k in range(9)]
+    edges = [(3, 0), (4, 0), (5, 3), (6, 3), (7, 6), (8, 1)]
+    bound = bind([Implies(str(child), str(parent)) for child, parent in edges], names)
+    scores = np.random.default_rng(0).normal(size=(500, 9)).round(1)
+    assert bound.hierarchy is not None
+    assert (in_hierarchy(scores, bound.hierarchy) == bound.nearest(scores)).all()
+    assert bind([Implies("1", "0"), Implies("1", "2")], names).hierarchy is None
 
 
 def chain(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -88,6 +88,15 @@ class Bound(Constraint):
             raise SettingError(f"no label set satisfies {which}; leave out one of them")
         return _Part(labels, rules, solve)
 
+    @property
+    def hierarchy(self) -> Array | None:
+        """The parent of each label, -1 where it has none; None where that is not all there is."""
+        rules, parent = self._rules, np.full(len(self.names), -1)
+        if rules.groups or rules.functions or len(np.unique(rules.child)) < len(rules.child):
+            return None
+        parent[rules.child] = rules.parent
+        return parent
+
     # Deciding --------------------------------------------------------------------------------
 
     def allows(self, Y: Any) -> Array:

@@ -7,9 +7,9 @@ import torch
 from lossnet import ImageSegmenter
 from lossnet.decisions import best_jaccard, temper
 from lossnet.errors import SettingError
+from lossnet.exporting.runtime.pixels import best_ratio
 from lossnet.tasks.decision import Decision
 from lossnet.tasks.image import ImageData, global_iou, mean_iou
-from lossnet.tasks.image.deciding import best_ratio
 
 
 def noisy(count, classes=2, seed=0):

@@ -11,9 +11,10 @@ import torch.nn.functional as F
 from lossnet import SequenceTagger
 from lossnet.decisions import Joint
 from lossnet.errors import SettingError
+from lossnet.exporting.runtime.chains import choose_spans
 from lossnet.tasks.decision import Decision
 from lossnet.tasks.sequence import span_scores, spans, token_accuracy
-from lossnet.tasks.sequence.chain_marginals import Chain, choose_spans
+from lossnet.tasks.sequence.chain_marginals import Chain
 from lossnet.tasks.sequence.decoding import tag_rules
 from lossnet.tasks.sequence.tags import Span, from_spans
 

@@ -83,7 +83,9 @@ class LabelModel(Model):
             score = (outputs["logits"].astype(np.float64) + rule["offset"]) @ sets.T
             on = sets[score.argmax(1)]
         else:
-            on = p.astype(np.float64) >= self.arrays["threshold"]
+            scores = p.astype(np.float64) - self.arrays["threshold"]
+            parent = self.arrays.get("parent")
+            on = scores >= 0 if parent is None else in_hierarchy(scores, parent)
         return on.astype(np.int64)
 
     def lines(self, inputs: Any, *, proba: bool) -> Iterator[dict[str, Any]]:
@@ -97,6 +99,27 @@ class LabelModel(Model):
                 values = (round(float(value), 6) for value in p[-len(names) :])
                 row["probabilities"] = dict(zip(names, values, strict=True))
             yield row
+
+
+def in_hierarchy(scores: Array, parent: Array) -> Array:
+    """The sets of largest Σ scores ``(n, L)`` in which the parent of every label on is on, bool.
+
+    A label is on where it and the best of all below it gain together, and its parent is on.
+
+    Args:
+        scores: of each label.
+        parent: the number of each label's parent, -1 where it has none.
+    """
+    levels, above = [], np.flatnonzero(parent < 0)
+    while len(above := np.flatnonzero(np.isin(parent, above))):
+        levels.append(above)
+    value = np.array(scores.T)
+    for level in reversed(levels):
+        np.add.at(value, parent[level], np.maximum(value[level], 0.0))
+    on = value >= 0
+    for level in levels:
+        on[level] &= on[parent[level]]
+    return on.T
 
 
 def _stored(path: Path) -> Any:

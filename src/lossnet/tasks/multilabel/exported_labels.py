@@ -57,10 +57,7 @@ class RowsToLabels(nn.Module):
 
 def exported(model: Any) -> Exported:
     """A fitted classifier."""
-    if model.constraints_:
-        what = "predictions keep to constraints, which takes solvers that a folder cannot have"
-        remedy = "set constraints=[] to export it without them, or serve lossnet"
-        raise SettingError(f"cannot export {type(model).__name__}: {what}; {remedy}")
+    hierarchy = _hierarchy(model)
     net = Predicting(model.nets_, model._proposal().net, model._output()[1])
     trees = getattr(model, "trees_", None)
     rows = RowsToLabels(net, model.imputer_.means, model.standardiser_, trees)
@@ -85,6 +82,22 @@ def exported(model: Any) -> Exported:
         "label_sets:LabelModel",
         runtime_files("label_sets", "columns", "best_sets"),
         facts,
-        {"threshold": threshold, **sets},
+        {"threshold": threshold, **sets, **hierarchy},
         _READS,
     )
+
+
+def _hierarchy(model: Any) -> dict[str, np.ndarray]:
+    """The parent of each label, where predictions keep to that; an error for other constraints."""
+    bound = model.constraints_
+    if not bound:
+        return {}
+    name, rule = type(model).__name__, model._decision().rule
+    if bound.hierarchy is None:
+        what = "predictions keep to constraints that are no hierarchy, which takes a solver"
+        remedy = "set constraints=[] to export it without them, or serve lossnet"
+        raise SettingError(f"cannot export {name}: {what}; {remedy}")
+    if rule != model.usual_rule:
+        what = f"it decides by {rule!r} among the sets that keep to a hierarchy"
+        raise SettingError(f"cannot export {name}: {what}; set decode={model.usual_rule!r}")
+    return {"parent": bound.hierarchy}
