@@ -140,7 +140,7 @@ def test_wrong_inputs(folder: Path, tmp_path: Path) -> None:
         (X[:, :3], "inputs have 3 features and the model takes 4"),
         (X[0], "inputs have shape (4,)"),
         (X.astype(str), "inputs have dtype <U"),
-        (np.where(X[7, 1] == X, np.inf, X), "row 7 holds infinity"),
+        (np.where(X[7, 1] == X, np.inf, X), "row 7 (from 0) holds infinity"),
     ):
         np.save(path, array)
         fails(folder, path, words)

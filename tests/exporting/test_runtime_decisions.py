@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -12,8 +13,11 @@ from lossnet.energies import chain_inference as chains
 from lossnet.exporting.runtime import best_sets
 from lossnet.exporting.runtime.base import tempered
 from lossnet.exporting.runtime.chains import Chain, Rules, tags_of_spans, viterbi
+from lossnet.exporting.runtime.columns import encoded_rows, rows_of_table
 from lossnet.exporting.runtime.label_sets import in_hierarchy
 from lossnet.spaces import Categorical
+from lossnet.tasks.multilabel.encoding import Encoding
+from lossnet.tasks.multilabel.formats.coding import YES_NO
 from lossnet.tasks.sequence import chain_marginals
 from lossnet.tasks.sequence.decoding import tag_rules
 from lossnet.tasks.sequence.tags import Span, from_spans
@@ -96,3 +100,24 @@ def test_marginals_and_spans() -> None:
 def test_tags_of_spans(scheme: str) -> None:
     spans = [Span("A", 0, 1), Span("A", 1, 3), Span("B", 4, 8)]
     assert tags_of_spans(spans, 9, scheme) == from_spans(spans, 9, scheme)
+
+
+def test_columns_of_words_and_codes() -> None:
+    """As the estimator encodes a frame of numbers, words, codes and yes or no."""
+    kinds = {"size": [0.5, 1.0, np.nan] * 4, "colour": ["red", "blue", None] * 4}
+    kinds |= {"code": [3, 10, 3] * 4, "open": ["yes", "no", "no"] * 4}
+    frame = pd.DataFrame(kinds)
+    encoding = Encoding.of(frame, ["code"])
+    unseen = pd.DataFrame({**kinds, "colour": ["green", "red", "blue"] * 4})
+    with pytest.warns(UserWarning, match="green"):
+        numbers = encoding.numbers(unseen)
+    expected = encoding.expanded(numbers.to_numpy(np.float32))
+    facts = {"features": 4, "feature_names": list(kinds), "categories": encoding.to_json()}
+    found = encoded_rows(unseen.to_numpy(object), facts, 0)
+    assert np.array_equal(found, expected, equal_nan=True)
+    table = [["open", "code", "colour", "size"], ["yes", "3", "green", "0.5"]]
+    table += [["no", "10", "red", ""]]
+    rows = rows_of_table(table, {**facts, "yes_no": YES_NO}, "a.csv")
+    found = encoded_rows(rows, facts, 0)
+    expected[1, 0] = np.nan
+    assert np.array_equal(found, expected[:2], equal_nan=True)
