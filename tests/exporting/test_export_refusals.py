@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from alone import script
+from scipy import sparse
 from sklearn.ensemble import ExtraTreesClassifier
 
 from lossnet import MultiLabelClassifier, SequenceTagger, StructuredClassifier, TextClassifier
@@ -105,7 +106,7 @@ def test_folders_in_use(model, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("")
     refused(model, tmp_path / "mine", "holds other files", overwrite=True)
-    with pytest.raises(DataError, match="cannot write"):
+    with pytest.raises(SettingError, match="cannot write to .*file; choose"):
         model.export(tmp_path / "file" / "m")
 
 
@@ -146,8 +147,20 @@ def test_wrong_inputs(folder: Path, tmp_path: Path) -> None:
         fails(folder, path, words)
     (tmp_path / "wrong.csv").write_text("a,b,c\n1,2,3\n")
     fails(folder, tmp_path / "wrong.csv", "inputs have 3 features and the model takes 4")
+    (tmp_path / "text.npy").write_text("no array")
+    fails(folder, tmp_path / "text.npy", "holds no arrays of numbers")
+    sparse.save_npz(tmp_path / "csc.npz", sparse.csc_matrix(X))
+    fails(folder, tmp_path / "csc.npz", "save it as CSR")
     fails(folder, tmp_path / "rows.parquet", "are read from .npy, .npz")
     fails(folder, tmp_path / "none.npy", "none.npy")
+
+
+def test_sparse_rows(model, folder: Path, tmp_path: Path) -> None:
+    rows = np.where(X > 1, X, 0.0)
+    sparse.save_npz(tmp_path / "rows.npz", sparse.csr_matrix(rows))
+    done = script(folder, str(tmp_path / "rows.npz"))
+    names = [[model.label_names_[k] for k in np.flatnonzero(on)] for on in model.predict(rows)]
+    assert [json.loads(line)["labels"] for line in done.stdout.splitlines()] == names
 
 
 def test_a_truncated_folder(folder: Path, tmp_path: Path) -> None:

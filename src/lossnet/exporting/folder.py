@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -49,6 +50,9 @@ def check_can_write(path: str | Path, format: str, *, overwrite: bool = False) -
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise SettingError(f"{folder} is a file; expected a folder to write to")
+    parent = next(one for one in folder.absolute().parents if one.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise SettingError(f"cannot write to {parent}; choose a folder you may write to")
     if not folder.exists() or not any(folder.iterdir()):
         return
     if not (folder / FACTS).exists():

@@ -58,6 +58,9 @@ def onnx_program(exported: Exported) -> Callable[[Path], None]:
     """What writes the net as an ``.onnx`` file."""
     import onnx
 
+    if not hasattr(torch.onnx, "ops"):
+        what = f"format 'onnx' needs torch 2.8 or later, and this is {torch.__version__}"
+        raise SettingError(f"{what}; run pip install -U torch, or take format='torch'")
     traced = _traced(exported, stand_ins.ONNX)
     names: dict[str, Any] = {"input_names": [*exported.inputs], "output_names": [*exported.outputs]}
     with _quiet(), torch.no_grad():

@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import sys
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,9 +58,16 @@ def _checked(array: Any, like: Mapping[str, Any]) -> Array:
     return np.ascontiguousarray(array, dtype=like["dtype"])
 
 
-def _by_onnxruntime(path: Path) -> Any:
-    import onnxruntime
+def _needed(package: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        remedy = "run pip install -r requirements.txt in the model's folder"
+        raise ModelError(f"{package} cannot be imported ({error}); {remedy}") from error
 
+
+def _by_onnxruntime(path: Path) -> Any:
+    onnxruntime = _needed("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS", "0"))
     session = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
@@ -67,8 +75,7 @@ def _by_onnxruntime(path: Path) -> Any:
 
 
 def _by_torch(path: Path) -> Any:
-    import torch
-
+    torch = _needed("torch")
     importlib.import_module(".lstm", __package__)  # an operator that the program may have
     module = torch.export.load(path).module()
 
@@ -125,12 +132,22 @@ def load(folder: str | Path) -> Any:
             raise ModelError(f"{path} is missing; export the model again")
         if hashlib.sha256(path.read_bytes()).hexdigest() != expected:
             raise ModelError(f"{path} is damaged: its checksum is not the one in {FACTS}")
-    with np.load(folder / ARRAYS, allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
     net = Net(folder / facts["net"], facts["inputs"], facts["outputs"])
     module, _, name = facts["model"].partition(":")
     kind = getattr(importlib.import_module(f".{module}", __package__), name)
-    return kind(facts["facts"], arrays, net)
+    return kind(facts["facts"], stored(folder / ARRAYS), net)
+
+
+def stored(path: Path) -> dict[str, Array]:
+    """The arrays of an .npz file by name, or that of an .npy file as ``""``."""
+    try:
+        found = np.load(path, allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            return {"": found}
+        with found:
+            return {name: found[name] for name in found.files}
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ModelError(f"{path} holds no arrays of numbers: {error}") from error
 
 
 def text_lines(path: Path) -> list[str]:

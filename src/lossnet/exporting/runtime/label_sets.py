@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import Array, Model, ModelError, tempered
+from .base import Array, Model, ModelError, stored, tempered
 from .best_sets import best_f, best_jaccard
 from .columns import encoded_rows, rows_of_table
 
@@ -26,10 +26,8 @@ class LabelModel(Model):
     def read(self, path: Path) -> Any:
         """Rows of a ``.npy``, ``.npz`` (an array, or a CSR matrix) or ``.csv`` file."""
         kind = path.suffix.lower()
-        if kind == ".npy":
-            return np.load(path, allow_pickle=False)
-        if kind == ".npz":
-            return _stored(path)
+        if kind in (".npy", ".npz"):
+            return _features(stored(path), path)
         if kind not in (".csv", ".tsv"):
             raise ModelError(f"{path}: features are read from .npy, .npz, .csv and .tsv files")
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -122,11 +120,11 @@ def in_hierarchy(scores: Array, parent: Array) -> Array:
     return on.T
 
 
-def _stored(path: Path) -> Any:
-    """The features of an .npz file: ``X``, its only array, or the parts of a CSR matrix."""
-    with np.load(path, allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
+def _features(arrays: dict[str, Array], path: Path) -> Array:
+    """The features in a file: ``X``, its only array, or the parts of a CSR matrix."""
     if {"data", "indices", "indptr", "shape"} <= arrays.keys():
+        if (form := arrays.get("format")) is not None and form.item() != b"csr":
+            raise ModelError(f"{path} holds a {form.item().decode()} matrix; save it as CSR")
         dense = np.zeros(arrays["shape"], dtype=np.float32)
         row = np.repeat(np.arange(len(dense)), np.diff(arrays["indptr"]))
         dense[row, arrays["indices"]] = arrays["data"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import Array, Model, ModelError, tempered
+from .base import Array, Model, ModelError, stored, tempered
 
 #: Crops that the net takes at a time.
 _CROPS = 16
@@ -26,11 +26,11 @@ class PixelModel(Model):
         kind = path.suffix.lower()
         if kind not in (".npy", ".npz"):
             return _picture(path, self.facts["channels"])
-        found = np.load(path, allow_pickle=False)
-        if kind == ".npz":
-            if "images" not in found.files:
-                raise ModelError(f"{path} holds {', '.join(found.files)}; expected 'images'")
-            found = found["images"]
+        arrays = stored(path)
+        name = "" if kind == ".npy" else "images"
+        if name not in arrays:
+            raise ModelError(f"{path} holds {', '.join(arrays)}; expected {name!r}")
+        found = arrays[name]
         single = found.ndim == (2 if self.facts["channels"] == 1 else 3)
         return found[None] if single else found
 

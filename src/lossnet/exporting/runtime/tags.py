@@ -35,16 +35,19 @@ class TagModel(Model):
 
     def read(self, path: Path) -> Sentences:
         """Sentences of a text with one a line, of CoNLL, or of JSON lines with ``tokens``."""
-        if path.suffix.lower() == ".jsonl":
+        kind = path.suffix.lower()
+        if kind == ".conllu":
+            raise ModelError(f"{path}: give CoNLL with the word first, .txt or .jsonl")
+        if kind == ".jsonl":
             return self._of_json(path)
-        if path.suffix.lower() == ".txt":
+        if kind == ".txt":
             return Sentences([words for line in text_lines(path) if (words := _cells(line))], {})
         blocks: list[list[list[str]]] = [[]]
         for line in text_lines(path):
             cells = _cells(line)
             if not cells or cells[0].startswith("-DOCSTART-"):
                 blocks.append([])
-            elif not line.startswith("# "):
+            else:
                 blocks[-1].append(cells)
         blocks, names = [block for block in blocks if block], list(self.coder.columns)
         for cells in (cells for block in blocks for cells in block):
