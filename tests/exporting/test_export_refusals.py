@@ -106,7 +106,7 @@ def test_folders_in_use(model, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("")
     refused(model, tmp_path / "mine", "holds other files", overwrite=True)
-    with pytest.raises(SettingError, match="cannot write to .*file; choose"):
+    with pytest.raises(SettingError, match=r"cannot write to .*file; choose"):
         model.export(tmp_path / "file" / "m")
 
 

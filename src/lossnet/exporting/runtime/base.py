@@ -69,9 +69,15 @@ def _needed(package: str) -> Any:
 def _by_onnxruntime(path: Path) -> Any:
     onnxruntime = _needed("onnxruntime")
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS", "0"))
+    options.intra_op_num_threads = _threads()
     session = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
     return lambda arrays: session.run(None, arrays)
+
+
+def _threads() -> int:
+    """What ``OMP_NUM_THREADS`` says; 0 leaves it to onnxruntime."""
+    number = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return int(number) if number.isdecimal() else 0
 
 
 def _by_torch(path: Path) -> Any:
