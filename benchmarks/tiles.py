@@ -24,7 +24,8 @@ import numpy as np
 from images import DATA, ROOT
 
 from lossnet import ImageSegmenter
-from lossnet.tasks.image import load_image_splits, tiling
+from lossnet.exporting.runtime import tiling
+from lossnet.tasks.image import load_image_splits
 
 
 def mosaic(side: int) -> np.ndarray:

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from lossnet.batch import Batch
+from lossnet.exporting.runtime.tiling import evenly
 from lossnet.proposals import Candidates
 from lossnet.spaces import Binary
 from lossnet.tasks.image.crops import FixedCrops, RandomCrops
-from lossnet.tasks.image.tiling import evenly
 from lossnet.training import predict
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .base import Array, Model, ModelError, stored, tempered
+from .tiling import outgrown, sides_of, tile_of
 
-#: Crops that the net takes at a time.
-_CROPS = 16
+#: Crops that the net takes at a time, and their pixels unless one has more.
+_CROPS, _PIXELS = 16, 2**19
 
 
 class PixelModel(Model):
@@ -58,30 +60,38 @@ class PixelModel(Model):
         return found
 
     def outputs(self, images: Any) -> Array:
-        """Probabilities, the mean over overlapping crops of every image."""
+        """Probabilities: the mean over crops of every image, or of tiles where it is large."""
         values = self._checked(np.asarray(images)).transpose(0, 3, 1, 2)
-        size: tuple[int, int] = (values.shape[2], values.shape[3])
-        times = self.facts["average"]
-        crop = tuple(self.facts["crop"]) if times > 1 else size
-        places = corners(size, (crop[0], crop[1]), times)
-        return np.stack([self._averaged(image, places, crop) for image in values])
+        size, times = (values.shape[2], values.shape[3]), self.facts["average"]
+        height, width = self.facts["crop"]
+        if times == 1 or outgrown(size, (height, width), times):
+            height, width = tile_of(size)
+        sides = sides_of(size, (height, width), times)
+        crops = list(product(*(zip(one.places, one.weights, strict=True) for one in sides)))
+        return np.stack([self._averaged(image, crops) for image in values])
 
-    def _averaged(self, image: Array, places: list[tuple[int, int]], crop: Any) -> Array:
-        """Probabilities of one image ``(channels, H, W)``."""
-        h, w = crop
+    def _averaged(self, image: Array, crops: list[Any]) -> Array:
+        """Probabilities of one image ``(channels, H, W)`` from its crops.
+
+        Each has a place and weights, down and across.
+        """
+        (_, down), (_, across) = crops[0]
+        h, w = len(down), len(across)
+        count = max(1, min(_CROPS, _PIXELS // (h * w)))
         total: Array | None = None
-        times = np.zeros(image.shape[1:], dtype=np.float32)
-        for first in range(0, len(places), _CROPS):
-            some = places[first : first + _CROPS]
-            crops = np.stack([image[:, a : a + h, b : b + w] for a, b in some])
-            found = self.net(images=crops)["probabilities"]
+        weight = np.zeros(image.shape[1:], dtype=np.float32)
+        for first in range(0, len(crops), count):
+            some = crops[first : first + count]
+            given = np.stack([image[:, a : a + h, b : b + w] for (a, _), (b, _) in some])
+            found = self.net(images=given)["probabilities"]
             if total is None:
                 total = np.zeros((*image.shape[1:], *found.shape[3:]), dtype=np.float32)
-            for (a, b), values in zip(some, found, strict=True):
-                total[a : a + h, b : b + w] += values
-                times[a : a + h, b : b + w] += 1
+            for ((a, down), (b, across)), values in zip(some, found, strict=True):
+                own = np.outer(down, across)
+                total[a : a + h, b : b + w] += own.reshape(h, w, *[1] * (values.ndim - 2)) * values
+                weight[a : a + h, b : b + w] += own
         assert total is not None
-        mean: Array = total / times.reshape(*times.shape, *[1] * (total.ndim - 2))
+        mean: Array = total / weight.reshape(*weight.shape, *[1] * (total.ndim - 2))
         return mean
 
     def _checked(self, images: Array) -> Array:
@@ -131,24 +141,6 @@ def _picture(path: Path, channels: int) -> Array:
             raise ModelError(f"{path} has more than 8 bits; give its values in a .npy file")
         found = np.asarray(picture.convert("L" if channels == 1 else "RGB"))
     return found.reshape(1, *found.shape[:2], -1)
-
-
-def corners(size: tuple[int, int], crop: tuple[int, int], count: int) -> list[tuple[int, int]]:
-    """Upper left corners of ``count`` x ``count`` crops, evenly spread, that cover an image.
-
-    Equal ones are given once; there are more than ``count`` per side where it takes more to
-    leave no gap.
-
-    >>> corners((32, 32), (24, 24), 2)
-    [(0, 0), (0, 8), (8, 0), (8, 8)]
-    """
-    sides = []
-    for length, part in zip(size, crop, strict=True):
-        most = length - part
-        steps = max(count - 1, -(-most // part))
-        places = [round(most * step / steps) for step in range(steps + 1)] if steps else [0]
-        sides.append(sorted(set(places)))
-    return [(down, right) for down in sides[0] for right in sides[1]]
 
 
 def best_ratio(p: Array) -> Array:

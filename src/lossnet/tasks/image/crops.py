@@ -17,8 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lossnet.batch import Batch
+from lossnet.exporting.runtime.tiling import sides_of
 from lossnet.tasks.image.images import ImageData, Size, known_pixels
-from lossnet.tasks.image.tiling import sides_of
 from lossnet.tasks.standardiser import Standardiser
 from lossnet.training.source import random_order, row_slices
 
@@ -140,8 +140,8 @@ class RandomCrops(Crops):
 class FixedCrops(Crops):
     """The same crops of every image, one image after the other, ``side`` x ``side`` or more.
 
-    Where they lie is up to :mod:`~lossnet.tasks.image.tiling`; :meth:`average` puts together again
-    what was found on them.
+    Where they lie is up to :mod:`~lossnet.exporting.runtime.tiling`; :meth:`average` puts together
+    again what was found on them.
     """
 
     side: InitVar[int] = 1
@@ -171,7 +171,7 @@ class FixedCrops(Crops):
         weight = outputs.new_zeros((height, width, *[1] * (outputs.dim() - 3)))
         every = itertools.product(self._down.weights, self._across.weights)
         for number, ((down, right), sides) in enumerate(zip(self._corners, every, strict=True)):
-            own = torch.outer(*sides).to(weight).view(h, w, *weight.shape[2:])
+            own = torch.as_tensor(np.outer(*sides)).to(weight).view(h, w, *weight.shape[2:])
             total[:, down : down + h, right : right + w] += own * found[:, number]
             weight[down : down + h, right : right + w] += own
         return total / weight

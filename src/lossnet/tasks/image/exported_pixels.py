@@ -53,7 +53,7 @@ def exported(model: Any) -> Exported:
         {"images": Input(torch.zeros(3, channels, height, width + 1), (0, 2, 3))},
         ("probabilities",),
         "pixels:PixelModel",
-        runtime_files("pixels"),
+        runtime_files("pixels", "tiling"),
         facts,
         {},
         _READS,

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.exporting import Exported
+from lossnet.exporting.runtime import tiling
 from lossnet.files import check_form
 from lossnet.method import Method
 from lossnet.needs import LOCAL
@@ -20,7 +21,7 @@ from lossnet.proposals import GBI, NetOutput, Proposal
 from lossnet.ranges import Choice, Dimension, Range
 from lossnet.spaces import Binary, Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
-from lossnet.tasks.image import pixels, tiling
+from lossnet.tasks.image import pixels
 from lossnet.tasks.image.crops import FixedCrops, RandomCrops, known_of, tensors_of
 from lossnet.tasks.image.deciding import PixelDecisions
 from lossnet.tasks.image.exported_pixels import exported

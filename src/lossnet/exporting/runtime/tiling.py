@@ -6,19 +6,20 @@ around it, and between the margins one tile gives way to the next.
 
 A whole image is one tile unless it is large, see :func:`tile_of`. The margin of such a tile covers
 what the convolutions of the library's nets read around a pixel, and tiles lie on a grid that their
-strides divide. So tiles of an :class:`~lossnet.nets.FCN` give what the whole image gives; a
-:class:`~lossnet.nets.UNet` also normalises its maps over the tile, as over a crop in training.
+strides divide. So tiles of an FCN give what the whole image gives; a U-Net also normalises its maps
+over the tile, as over a crop in training.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from lossnet.tasks.image.images import Size
+from .base import Array
 
+#: Height and width.
+Size = tuple[int, int]
 #: The longest side of a tile of a large image; the maps of its pixels take some 500 MB.
 TILE = 640
 #: What the places of such tiles are multiples of.
@@ -37,7 +38,7 @@ class Side:
     """
 
     places: list[int]
-    weights: Tensor
+    weights: Array
 
 
 def tile_of(size: Size) -> Size:
@@ -78,7 +79,7 @@ def evenly(length: int, part: int, count: int) -> Side:
     places = sorted(
         {round((length - part) * k / steps) for k in range(steps + 1)} if steps else {0}
     )
-    return Side(places, torch.ones(len(places), part))
+    return Side(places, np.ones((len(places), part), dtype=np.float32))
 
 
 def tiled(length: int, part: int, grid: int = 1) -> Side:
@@ -86,19 +87,19 @@ def tiled(length: int, part: int, grid: int = 1) -> Side:
 
     >>> tiled(100, 40).places, tiled(40, 40).places
     ([0, 20, 40, 60], [0])
-    >>> tiled(100, 40).weights[1, [0, 5, 10, 14, 20]]
-    tensor([0.0000, 0.0500, 0.5500, 0.9500, 1.0000])
+    >>> print(tiled(100, 40).weights[1, [0, 5, 10, 14, 20]])
+    [0.   0.05 0.55 0.95 1.  ]
     """
     overlap = min(_OVERLAP, part // 2)
     margin = overlap // 4
     most = length - part
     steps = -(-most // (part - overlap))
     places = [round(most * k / steps / grid) * grid for k in range(steps + 1)] if steps else [0]
-    inside = torch.arange(part) + 0.5
-    rising = ((inside - margin) / max(1, overlap - 2 * margin)).clamp(0.0, 1.0)
-    weights = torch.ones(len(places), part)
+    inside = np.arange(part, dtype=np.float32) + np.float32(0.5)
+    rising = ((inside - margin) / np.float32(max(1, overlap - 2 * margin))).clip(0.0, 1.0)
+    weights = np.ones((len(places), part), dtype=np.float32)
     weights[1:] *= rising
-    weights[:-1] *= rising.flip(0)
+    weights[:-1] *= rising[::-1]
     return Side(places, weights)
 
 
