@@ -135,8 +135,10 @@ def test_images_of_any_size(tmp_path: Path) -> None:
     model = ImageSegmenter("cross-entropy", width=4, max_epochs=2, random_state=0)
     model.fit(images.astype(np.uint8), masks)
     folder = model.export(tmp_path / "model")
-    larger = rng.integers(0, 200, (2, 23, 61, 3)).astype(np.uint8)  # tiles across
-    check_same(model, predict_alone(folder, larger), larger)
+    large, larger = (rng.integers(0, 200, (2, 23, w, 3)).astype(np.uint8) for w in (31, 61))
+    check_same(model, predict_alone(folder, large), large)  # the mean of crops
+    own = load(folder)
+    check_same(model, (own.predict(larger), own.predict_proba(larger)), larger)  # uncropped
     np.save(tmp_path / "one.npy", larger[0])
     done = script(folder, str(tmp_path / "one.npy"), "--out", str(tmp_path / "found.npz"))
     assert done.returncode == 0, done.stderr
