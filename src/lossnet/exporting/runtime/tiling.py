@@ -4,10 +4,10 @@ Crops that are averaged lie evenly and count alike. An image that has outgrown t
 tiles: neighbours overlap by up to half, an outer margin counts nothing, since a net sees too little
 around it, and between the margins one tile gives way to the next.
 
-A whole image is one tile unless it is large, see :func:`tile_of`. The margin of such a tile covers
-what the convolutions of the library's nets read around a pixel, and tiles lie on a grid that their
-strides divide. So tiles of an FCN give what the whole image gives; a U-Net also normalises its maps
-over the tile, as over a crop in training.
+An uncropped image is one tile unless it is large, see :func:`tile_of`. The margin of a large tile
+covers what the convolutions of the library's nets read around a pixel, and tiles lie on a grid that
+their strides divide. So tiles of an FCN give what one pass over the image gives; a U-Net also
+normalises its maps over the tile, as over a crop in training.
 """
 
 from __future__ import annotations
