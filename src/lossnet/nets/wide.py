@@ -171,7 +171,9 @@ class _TimesRows(torch.autograd.Function):
         values = values.expand(nets, -1).to(grad.dtype)
         if not _sparse_wanted:
             shape, at = (d, batch), torch.stack([features[place], row])
-            each = [torch.sparse_coo_tensor(at, own, shape, check_invariants=False) for own in values]
+            each = [
+                torch.sparse_coo_tensor(at, own, shape, check_invariants=False) for own in values
+            ]
             dense = torch.stack([torch.mm(own, g) for own, g in zip(each, grad, strict=True)])
             return (dense.view(ctx.shape), *nothing)
         order = place.argsort(stable=True)
@@ -191,6 +193,12 @@ class _TimesRows(torch.autograd.Function):
             at, found, ctx.shape, is_coalesced=True, check_invariants=False
         )
         return (rows, *nothing)
+
+
+def _product(at: Tensor, values: Tensor, features: int, grad: Tensor) -> Tensor:
+    """x'g ``(d, H)`` of the entries of x' and a gradient ``(B, H)``, which can be differentiated."""
+    shape = (features, len(grad))
+    return torch.mm(torch.sparse_coo_tensor(at, values, shape, check_invariants=False), grad)
 
 
 def _nets(shape: torch.Size) -> int:

@@ -42,7 +42,8 @@ class Arrays:
     Args:
         X: ``(n, d)`` numpy array, scipy CSR matrix, or rows on disk: with ``blocks``, and
             ``toarray`` of some of them.
-        Y: ``(n, *S)`` numpy array of targets, NaN where they are not known, or None.
+        Y: ``(n, *S)`` numpy array of targets, NaN where they are not known; a CSR matrix ``(n, L)``
+            that is made dense batch by batch; or None.
         device: where batches go.
         share: let a slice of rows be a view of ``X``, not a copy; for nets that never write to
             their input.
@@ -56,7 +57,7 @@ class Arrays:
     def __init__(
         self,
         X: Any,
-        Y: np.ndarray | None = None,
+        Y: Any = None,
         *,
         device: str | torch.device = "cpu",
         share: bool = False,
@@ -81,8 +82,10 @@ class Arrays:
         self._extra = None if extra is None else self._placed(extra)
         if self._extra is not None and isinstance(self._x, Tensor):
             self._x, self._extra = torch.cat([self._x, self._extra], dim=1), None
-        self._y, self._known = None if Y is None else self._placed(Y), None
-        if self._y is not None and (unknown := self._y.isnan()).any():
+        #: A tensor, or a CSR matrix, or None.
+        self._y: Any = Y if Y is None or hasattr(Y, "tocsr") else self._placed(Y)
+        self._known: Tensor | None = None
+        if isinstance(self._y, Tensor) and (unknown := self._y.isnan()).any():
             self._y, self._known = self._y.nan_to_num(0.0), ~unknown
 
     def __len__(self) -> int:
@@ -100,9 +103,15 @@ class Arrays:
         else:
             x = self._tensor(self._x[_numbers(rows)].toarray())
             x = x if self._extra is None else torch.cat([x, _take(self._extra, rows)], dim=1)
-        y = None if self._y is None else _take(self._y, rows).to(self._dtype)
         known = None if self._known is None else _take(self._known, rows)
-        return Batch(x.to(self._dtype), y, known=known)
+        return Batch(x.to(self._dtype), self._target(rows), known=known)
+
+    def _target(self, rows: Tensor | slice) -> Tensor | None:
+        if self._y is None:
+            return None
+        if isinstance(self._y, Tensor):
+            return _take(self._y, rows).to(self._dtype)
+        return self._placed(self._y[_numbers(rows)].toarray()).to(self._dtype)
 
     def double(self) -> Self:
         """The same rows in batches of double precision."""

@@ -255,9 +255,11 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
         data = self._check_fits(self._labelled((X, y), "the data to score"))
         given = check_row_weights(sample_weight, len(data))
         data, weight = self._counted(data, given, "the data to score")
-        found = with_unseen(self._decided(self._decision(), data), data.n_labels)
-        right = get_metric("subset-accuracy").of_rows(data.Y, found)
-        return float(np.average(right, weights=weight))
+        exact, right = get_metric("subset-accuracy"), []
+        for part in self._parts(data):
+            found = with_unseen(self._decided(self._decision(), part), data.n_labels)
+            right.append(exact.of_rows(part.Y, found))
+        return float(np.average(np.concatenate(right), weights=weight))
 
     def energy(self, X: Any, Y: Any = None) -> Any:
         """Energy of label sets for their inputs, ``(n,)``; lower is better.
