@@ -113,8 +113,8 @@ class Labels:
     def from_json(cls, value: Any) -> Labels:
         """The labels that :meth:`to_json` gave."""
         if "classes" not in value:
-            flags = {name: bool(value.get(name)) for name in ("named", "sparse")}
-            return cls(list(value["names"]), **flags)
+            named, sparse = (bool(value.get(name)) for name in ("named", "sparse"))
+            return cls(list(value["names"]), named=named, sparse=sparse)
         classes = np.array(value["classes"], dtype=value["dtype"])
         if classes.shape != (2,):
             raise DataError(f"a 1-D y has two classes; found {len(classes)}")
