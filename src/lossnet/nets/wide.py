@@ -196,7 +196,7 @@ class _TimesRows(torch.autograd.Function):
 
 
 def _product(at: Tensor, values: Tensor, features: int, grad: Tensor) -> Tensor:
-    """x'g ``(d, H)`` of the entries of x' and a gradient ``(B, H)``, which can be differentiated."""
+    """x'g ``(d, H)`` of the entries of x' and a gradient ``(B, H)``, differentiable."""
     shape = (features, len(grad))
     return torch.mm(torch.sparse_coo_tensor(at, values, shape, check_invariants=False), grad)
 

@@ -52,10 +52,11 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
     Booleans and words of a yes/no kind are 1 and 0. Y is an indicator matrix ``(n, L)``, dense,
     sparse or a DataFrame, whose column names become the labels' names; or a 1-D y with two classes,
     which is one label. After a sparse Y, predictions are CSR matrices. Sparse X of 5,000 columns or
-    more stays sparse up to the nets, and sparse Y of more than 2^26 entries up to a batch. NaN in Y is a label that is not known: it is left out of losses, thresholds
-    and metrics, and the loss-net sees what the task-net says in its place. Every method also
-    accepts a :class:`~lossnet.tasks.multilabel.MultiLabelData` in place of X and Y. Columns are
-    matched by name. ``unlabelled`` rows can be the rows to predict.
+    more stays sparse up to the nets, and sparse Y of more than 2^26 entries up to a batch. NaN in Y
+    is a label that is not known: it is left out of losses, thresholds and metrics, and the loss-net
+    sees what the task-net says in its place. Every method also accepts a
+    :class:`~lossnet.tasks.multilabel.MultiLabelData` in place of X and Y. Columns are matched by
+    name. ``unlabelled`` rows can be the rows to predict.
 
     Args:
         method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`. ``"auto"`` is
