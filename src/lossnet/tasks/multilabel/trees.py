@@ -186,9 +186,12 @@ def _rows_at_a_time(columns: int) -> int:
 
 def _votes(forest: Forest, X: Any) -> Array:
     size = _rows_at_a_time(X.shape[1])
-    parts = [X[first : first + size] for first in range(0, X.shape[0], size)]
-    dense = [part.toarray() if hasattr(part, "toarray") else part for part in parts]
-    return np.concatenate([forest(torch.as_tensor(part)).numpy() for part in dense])
+    found = []
+    for first in range(0, X.shape[0], size):
+        part = X[first : first + size]
+        dense = part.toarray() if hasattr(part, "toarray") else part
+        found.append(forest(torch.as_tensor(dense)).numpy())
+    return np.concatenate(found)
 
 
 def votes_of(forest: Forest, source: Source) -> Array:
