@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from lossnet import MultiLabelClassifier
 from lossnet.nets import LabelMLP
 from lossnet.nets.wide import WIDE
+from lossnet.training import Callback
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_a_killed_fit_continues(classifier, wide, tmp_path) -> None:
     class StopError(Exception):
         pass
 
-    class Stop:
+    class Stop(Callback):
         def on_batch(self, trainer, losses) -> None:
             if trainer.epoch == 2:
                 raise StopError
@@ -83,12 +84,7 @@ def test_a_killed_fit_continues(classifier, wide, tmp_path) -> None:
         def on_epoch(self, trainer) -> None:
             trainer.callbacks[-1]._last = -np.inf  # write at every epoch
 
-        def on_end(self, trainer) -> None:
-            pass
-
-    killed = classifier("seal-nce")
-    killed._callbacks = (Stop(),)
     with pytest.raises(StopError):
-        killed.fit(X, Y, checkpoint=tmp_path / "c")
+        classifier("seal-nce").fit(X, Y, checkpoint=tmp_path / "c", callbacks=[Stop()])
     again = classifier("seal-nce").fit(X, Y, checkpoint=tmp_path / "c", resume_from_checkpoint=True)
     assert np.array_equal(again.predict_proba(X), whole.predict_proba(X))
