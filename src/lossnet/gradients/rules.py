@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 
 from lossnet.gradients.base import Gradient, GradientRule, Tensors
+from lossnet.nets.wide import sparse_gradients
 
 if TYPE_CHECKING:
     from lossnet.context import Context
@@ -26,7 +27,9 @@ class Direct(GradientRule):
     ) -> Gradient:
         with context.updating(trains):
             loss = context.mean(objective(context, keep_graph=self.keeps_graph))
-        return Gradient(loss.detach(), torch.autograd.grad(loss, parameters, allow_unused=True))
+        with sparse_gradients():
+            values = torch.autograd.grad(loss, parameters, allow_unused=True)
+        return Gradient(loss.detach(), values)
 
 
 @dataclass(frozen=True)

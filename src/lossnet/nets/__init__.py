@@ -10,6 +10,7 @@ from lossnet.nets.mlp import Dropout, FeatureMLP, LabelHead, LabelMLP
 from lossnet.nets.recurrent import BiLSTM, CharacterCNN, EncoderFeatures, Tagger, TokenFeatures
 from lossnet.nets.tokens import Tokens
 from lossnet.nets.unet import UNet, UNetFeatures
+from lossnet.nets.wide import WideLinear
 from lossnet.nets.words import WordTable
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Tokens",
     "UNet",
     "UNetFeatures",
+    "WideLinear",
     "WithFeatures",
     "WordTable",
 ]

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from lossnet.nets.base import Derived
 from lossnet.nets.mlp import Dropout, label_embeddings
+from lossnet.nets.wide import RowParameter, all_rows, settle_rows, times_rows
 from lossnet.spaces import Space
 
 if TYPE_CHECKING:
@@ -46,7 +47,11 @@ class LabelMLPs(nn.Module):
         self.input_dropout, self.dropout = Dropout(input_dropout), Dropout(dropout)
         widths = [in_features, *hidden]
         pairs = list(itertools.pairwise(widths))
-        self.weights = nn.ParameterList(torch.empty(members, *pair) for pair in pairs)
+        weights = [nn.Parameter(torch.empty(members, *pair)) for pair in pairs]
+        if weights:
+            weights[0] = RowParameter(weights[0].detach())
+        self.weights = nn.ParameterList(weights)
+        self.register_state_dict_pre_hook(settle_rows)
         for weight, (inputs, _) in zip(self.weights, pairs, strict=True):
             bound = math.sqrt(6.0 / inputs)  # Kaiming-uniform for relu, as in FeatureMLP
             nn.init.uniform_(weight, -bound, bound)
@@ -55,10 +60,16 @@ class LabelMLPs(nn.Module):
         self.label_embeddings = nn.Parameter(torch.stack(each))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits ``(B, M, L)`` of inputs ``(B, in_features)``."""
-        h = self.input_dropout(x.expand(self.members, *x.shape))
+        """Logits ``(B, M, L)`` of inputs ``(B, in_features)``, dense or sparse."""
+        sparse = x.is_sparse and len(self.weights) > 0
+        h = x if sparse else self.input_dropout(x.expand(self.members, *x.shape))
         for index, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            h = F.softplus(torch.baddbmm(bias, h, weight))
+            if index == 0 and sparse:
+                values = x.coalesce().values().expand(self.members, -1)
+                z = times_rows(x, weight, self.input_dropout(values)) + bias
+            else:
+                z = torch.baddbmm(bias, h, all_rows(weight))
+            h = F.softplus(z)
             h = self.dropout(h) if index < len(self.weights) - 1 else h
         return torch.bmm(h, self.label_embeddings.transpose(1, 2)).transpose(0, 1)
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from lossnet.errors import SettingError
 from lossnet.nets.base import Headed
+from lossnet.nets.wide import WIDE, WideLinear
 
 
 class Dropout(nn.Module):
@@ -25,6 +26,11 @@ class Dropout(nn.Module):
         """``x`` with a share ``p`` of entries set to 0 and the rest scaled up, in training."""
         if not self.training or self.p == 0.0:
             return x
+        if x.is_sparse:
+            x = x.coalesce()  # what is 0 stays so
+            return torch.sparse_coo_tensor(
+                x.indices(), self(x.values()), x.shape, is_coalesced=True, check_invariants=False
+            )
         kept = torch.rand_like(x) >= self.p
         return x * kept.to(x.dtype).mul_(1.0 / (1.0 - self.p))
 
@@ -35,7 +41,9 @@ class Dropout(nn.Module):
 class FeatureMLP(nn.Module):
     """The feature network T(x) of paper 000: Linear, softplus, dropout for each layer.
 
-    The last layer has no dropout. Weights are Kaiming-uniform, biases zero.
+    The last layer has no dropout. Weights are Kaiming-uniform, biases zero. From 5,000 features
+    the first layer also takes inputs that are sparse COO tensors, see
+    :class:`~lossnet.nets.WideLinear`.
 
     Args:
         in_features: length of an input row.
@@ -59,7 +67,8 @@ class FeatureMLP(nn.Module):
             linear = nn.Linear(width, units)
             nn.init.kaiming_uniform_(linear.weight, nonlinearity="relu")
             nn.init.zeros_(linear.bias)
-            layers += [linear, nn.Softplus()]
+            wide = index == 0 and in_features >= WIDE
+            layers += [WideLinear.of(linear) if wide else linear, nn.Softplus()]
             if index < len(hidden) - 1 and dropout:
                 layers.append(Dropout(dropout))
             width = units

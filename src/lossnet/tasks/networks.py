@@ -114,6 +114,13 @@ def without_memory() -> Iterator[None]:
         yield
 
 
+def memory_of_machine() -> int | None:
+    """Bytes of memory that this machine has; None where that is not known."""
+    if not hasattr(os, "sysconf"):  # not a POSIX system
+        return None
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 def check_memory(build: Callable[[], Mapping[str, nn.Module]]) -> None:
     """Raise where training the nets takes more memory than there is; none is taken to find out."""
     try:
@@ -123,10 +130,8 @@ def check_memory(build: Callable[[], Mapping[str, nn.Module]]) -> None:
         raise SettingError(f"the nets are too large ({error}); make them smaller") from error
     weights = sum(weight.numel() for net in nets.values() for weight in net.parameters())
     needed = 16 * weights  # float32: weights, gradients and the two averages of Adam
-    if not hasattr(os, "sysconf"):  # not a POSIX system
-        return
-    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > have:
+    have = memory_of_machine()
+    if have is not None and needed > have:
         what = f"training {weights:,} weights takes {needed / 2**30:.0f} GB of memory"
         machine = f"and this machine has {have / 2**30:.0f}"
         raise SettingError(f"{what}, {machine}; make the nets smaller")

@@ -84,8 +84,17 @@ class Standardiser:
         names = ("standardiser/mean", "standardiser/scale")
         return cls(*(vector(tensors, name, columns) for name in names))
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        """Dense rows, standardised."""
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether nothing is taken off any column, so that sparse rows stay sparse."""
+        return not self.mean.any()
+
+    def __call__(self, X: Any) -> Any:
+        """Rows, standardised; CSR ones only where it keeps zeros."""
+        if hasattr(X, "tocsr"):
+            X = X.copy()
+            X.data = X.data / self.scale[X.indices]
+            return X
         rows: np.ndarray = (X - self.mean) / self.scale
         return rows
 

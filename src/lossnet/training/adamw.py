@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from lossnet.training.row_steps import RowSteps
 from lossnet.training.schedule import Group, Schedule
+
+_EPS = 1e-8
 
 
 @dataclass(eq=False, repr=False)
@@ -18,6 +22,11 @@ class AdamW:
 
     torch's own class imports ``torch._dynamo`` when it is built, which takes longer than a short
     fit, and checks for compilers and hooks at every step.
+
+    Where a gradient is a sparse tensor, only its rows are changed; the others wait until they are
+    read, and then catch up on the steps they have missed, see
+    :class:`~lossnet.training.row_steps.RowSteps`. So the result is that of ordinary gradients.
+    :meth:`settle` brings all rows up to date, before weights or slots are read as a whole.
 
     Args:
         groups: what it changes, with learning rates; parameters without a ``grad`` are left alone.
@@ -43,6 +52,7 @@ class AdamW:
         self.scale, self.progress = 1.0, 0.0
         self.parameters = [parameter for group in self.groups for parameter in group.parameters]
         self.slots: list[dict[str, Tensor]] = [{} for _ in self.parameters]
+        self._row_steps: dict[Tensor, RowSteps] = {}
 
     @property
     def lr(self) -> float:
@@ -61,35 +71,70 @@ class AdamW:
             self._move([(p, next(slots)) for p in group.parameters], group.lr * share)
 
     def _move(self, pairs: list[tuple[Tensor, dict[str, Tensor]]], lr: float) -> None:
-        moved = [(p, slots or _start(p, slots)) for p, slots in pairs if p.grad is not None]
+        moved: list[tuple[Tensor, ...]] = []
+        for parameter, slots in pairs:
+            if (gradient := parameter.grad) is None:
+                continue
+            slots = slots or _start(parameter, slots)
+            if gradient.is_sparse:
+                moved.append(self._opened(parameter, gradient.coalesce(), slots))
+                continue
+            if parameter in self._row_steps:
+                self._row_steps.pop(parameter).settle()
+            own = slots["exp_avg"], slots["exp_avg_sq"], slots["step"]
+            moved.append((parameter, gradient, *own))
         if not moved:
             return
-        steps = [slots["step"] for _, slots in moved]
+        values, gradients, first, second, steps = map(list, zip(*moved, strict=True))
         torch._foreach_add_(steps, 1)
         torch._fused_adamw_(
-            [parameter for parameter, _ in moved],
-            [parameter.grad for parameter, _ in moved if parameter.grad is not None],
-            [slots["exp_avg"] for _, slots in moved],
-            [slots["exp_avg_sq"] for _, slots in moved],
+            values,
+            gradients,
+            first,
+            second,
             [],
             steps,
             lr=lr,
             beta1=self.betas[0],
             beta2=self.betas[1],
             weight_decay=self.weight_decay,
-            eps=1e-8,
+            eps=_EPS,
             amsgrad=False,
             maximize=False,
         )
+        for parameter, _ in pairs:
+            if parameter.grad is not None and parameter.grad.is_sparse:
+                self._row_steps[parameter].stepped(lr)
+
+    def _opened(
+        self, parameter: Tensor, gradient: Tensor, slots: dict[str, Tensor]
+    ) -> tuple[Tensor, ...]:
+        """The rows that a sparse gradient changes, their gradient and slots."""
+        rows, *others = gradient.indices()
+        for index, size in zip(others, parameter.shape[1:], strict=False):
+            rows = rows * size + index
+        if parameter not in self._row_steps:
+            how: dict[str, Any] = {"betas": self.betas, "weight_decay": self.weight_decay}
+            own = self._row_steps[parameter] = RowSteps(parameter, slots, eps=_EPS, **how)
+            parameter.waiting = weakref.ref(own)  # type: ignore[attr-defined]  # see RowParameter
+        value, first, second = self._row_steps[parameter].hold(rows)
+        return value, gradient.values(), first, second, slots["step"]
+
+    def settle(self) -> None:
+        """Bring all rows up to date that sparse gradients have left waiting."""
+        for own in self._row_steps.values():
+            own.settle()
 
     def state_dict(self) -> dict[str, Any]:
         """What plateaus left of the learning rates, and the slots by the parameter's number."""
+        self.settle()
         slots = {number: dict(own) for number, own in enumerate(self.slots) if own}
         return {"scale": self.scale, "slots": slots}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from :meth:`state_dict`, with slots in the memory layout of the parameters."""
         self.scale = state["scale"]
+        self._row_steps.clear()
         for number, (parameter, own) in enumerate(zip(self.parameters, self.slots, strict=True)):
             own.clear()
             for key, value in state["slots"].get(number, {}).items():

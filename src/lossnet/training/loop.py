@@ -176,6 +176,8 @@ class Trainer(Stoppable):
             self._call("on_batch", losses_of(measures))
             if self.phase_ended:
                 break
+        for optimiser in self.optimisers:
+            optimiser.settle()
         where = f"(phase {self.phase.name!r}, epoch {self.epoch + 1}, by batch {number + 1})"
         check_finite(self.phase.updates, self.parameters, where)
         self.epoch += 1

@@ -11,9 +11,12 @@ import torch
 from torch import Tensor
 
 from lossnet.batch import Batch
+from lossnet.nets.wide import WIDE
 
 #: Sparse inputs whose dense form is smaller than this are held dense, to save slicing them.
 _DENSE_BYTES = 1 << 29
+#: Wide inputs stay sparse up to the nets where at most this share of them is not 0.
+_FEW = 0.1
 #: Batches of similar length are cut from so many batches' worth of rows at a time.
 _POOL = 20
 
@@ -39,30 +42,38 @@ class Arrays:
     Args:
         X: ``(n, d)`` numpy array, scipy CSR matrix, or rows on disk: with ``blocks``, and
             ``toarray`` of some of them.
-        Y: ``(n, *S)`` numpy array of targets, NaN where they are not known, or None.
+        Y: ``(n, *S)`` numpy array of targets, NaN where they are not known; a CSR matrix ``(n, L)``
+            that is made dense batch by batch; or None.
         device: where batches go.
         share: let a slice of rows be a view of ``X``, not a copy; for nets that never write to
             their input.
         transform: applied to dense rows before a net sees them; rows of CSR input are made dense
-            first, so both forms give the same batches.
+            first, so both forms give the same batches. One with ``keeps_zeros`` also takes CSR.
         extra: ``(n, k)`` further columns, which no transform changes, or None.
+        sparse: whether the nets take inputs that are sparse COO tensors. CSR input of at least
+            5,000 columns is then given so, where at most a tenth of it is not 0.
     """
 
     def __init__(
         self,
         X: Any,
-        Y: np.ndarray | None = None,
+        Y: Any = None,
         *,
         device: str | torch.device = "cpu",
         share: bool = False,
         transform: Callable[[np.ndarray], np.ndarray] | None = None,
         extra: np.ndarray | None = None,
+        sparse: bool = False,
     ) -> None:
         self._transform, self._share = transform, share
         self._dtype, self._device = torch.float32, torch.device(device)
-        #: A tensor, or rows that are read or made dense batch by batch.
+        self._sparse = sparse and _stays_sparse(X, transform)
+        #: A tensor, or rows that are read or made tensors batch by batch.
         self._x: Any
-        if hasattr(X, "blocks"):
+        if self._sparse:
+            X = _joined(X.tocsr() if transform is None else transform(X.tocsr()), extra)
+            self._x, extra = X.astype(np.float32, copy=False), None
+        elif hasattr(X, "blocks"):
             self._x = X
         elif hasattr(X, "tocsr") and 4 * X.shape[0] * X.shape[1] > _DENSE_BYTES:
             self._x = X.tocsr().astype(np.float32)
@@ -71,8 +82,10 @@ class Arrays:
         self._extra = None if extra is None else self._placed(extra)
         if self._extra is not None and isinstance(self._x, Tensor):
             self._x, self._extra = torch.cat([self._x, self._extra], dim=1), None
-        self._y, self._known = None if Y is None else self._placed(Y), None
-        if self._y is not None and (unknown := self._y.isnan()).any():
+        #: A tensor, or a CSR matrix, or None.
+        self._y: Any = Y if Y is None or hasattr(Y, "tocsr") else self._placed(Y)
+        self._known: Tensor | None = None
+        if isinstance(self._y, Tensor) and (unknown := self._y.isnan()).any():
             self._y, self._known = self._y.nan_to_num(0.0), ~unknown
 
     def __len__(self) -> int:
@@ -85,13 +98,20 @@ class Arrays:
             x = _take(self._x, rows)
             if isinstance(rows, slice) and not self._share:
                 x = x.clone()
+        elif self._sparse:
+            x = coo_of(self._x[_numbers(rows)]).to(self._device)
         else:
-            chosen = rows if isinstance(rows, slice) else rows.cpu().numpy()
-            x = self._tensor(self._x[chosen].toarray())
+            x = self._tensor(self._x[_numbers(rows)].toarray())
             x = x if self._extra is None else torch.cat([x, _take(self._extra, rows)], dim=1)
-        y = None if self._y is None else _take(self._y, rows).to(self._dtype)
         known = None if self._known is None else _take(self._known, rows)
-        return Batch(x.to(self._dtype), y, known=known)
+        return Batch(x.to(self._dtype), self._target(rows), known=known)
+
+    def _target(self, rows: Tensor | slice) -> Tensor | None:
+        if self._y is None:
+            return None
+        if isinstance(self._y, Tensor):
+            return _take(self._y, rows).to(self._dtype)
+        return self._placed(self._y[_numbers(rows)].toarray()).to(self._dtype)
 
     def double(self) -> Self:
         """The same rows in batches of double precision."""
@@ -173,6 +193,41 @@ def paired(
 def row_slices(rows: int, size: int) -> list[slice]:
     """Slices that cover the rows in order, in batches of ``size``."""
     return [slice(first, first + size) for first in range(0, rows, size)]
+
+
+def coo_of(rows: Any) -> Tensor:
+    """A CSR matrix as a sparse COO tensor."""
+    rows.sum_duplicates()
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    indices = torch.from_numpy(np.stack([row, rows.indices.astype(np.int64)]))
+    return torch.sparse_coo_tensor(
+        indices,
+        torch.from_numpy(rows.data),
+        rows.shape,
+        is_coalesced=True,
+        check_invariants=False,
+    )
+
+
+def _stays_sparse(X: Any, transform: Any) -> bool:
+    """Whether rows are better given to a net as they are: sparse, and wide."""
+    kept = transform is None or getattr(transform, "keeps_zeros", False)
+    if not kept or not hasattr(X, "tocsr") or X.shape[1] < WIDE:
+        return False
+    return bool(X.nnz <= _FEW * X.shape[0] * X.shape[1])
+
+
+def _joined(X: Any, extra: Any) -> Any:
+    """A CSR matrix and further columns."""
+    if extra is None:
+        return X
+    from scipy.sparse import csr_matrix, hstack
+
+    return hstack([X, csr_matrix(extra)], format="csr")
+
+
+def _numbers(rows: Tensor | slice) -> Any:
+    return rows if isinstance(rows, slice) else rows.cpu().numpy()
 
 
 def _take(values: Tensor, rows: Tensor | slice) -> Tensor:

@@ -64,17 +64,37 @@ def step(
         )
     measures = {f"loss/{update.name}": value}
     measures |= {f"{key}/{update.name}": number for key, number in found.measures.items()}
+    rows = isinstance(optimiser, AdamW)  # torch's own do not take sparse gradients
     for parameter, gradient in zip(parameters, found.values, strict=True):
-        parameter.grad = None if gradient is None else match_layout(gradient, parameter)
+        parameter.grad = None if gradient is None else _as_grad(gradient, parameter, rows)
     if update.record_gradient_norm:
-        norm = torch.nn.utils.get_total_norm([g for g in found.values if g is not None])
+        norm = torch.nn.utils.get_total_norm(_entries(parameters))
         measures[f"gradient norm/{update.name}"] = norm.item()
     if update.optimiser.clip is not None:
-        torch.nn.utils.clip_grad_norm_(parameters, update.optimiser.clip)
+        _clip(_entries(parameters), update.optimiser.clip)
     optimiser.step()
     if isinstance(context, Context):
         context.invalidate(update.trained)
     return measures
+
+
+def _as_grad(gradient: Tensor, parameter: Tensor, rows: bool) -> Tensor:
+    """A gradient as its optimiser takes it; where it takes ``rows``, sparse ones stay so."""
+    if gradient.is_sparse and rows:
+        return gradient.coalesce()
+    return match_layout(gradient.to_dense() if gradient.is_sparse else gradient, parameter)
+
+
+def _entries(parameters: Sequence[Tensor]) -> list[Tensor]:
+    """The parameters' gradients; of sparse ones what they hold."""
+    found = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    return [gradient.values() if gradient.is_sparse else gradient for gradient in found]
+
+
+def _clip(gradients: list[Tensor], most: float) -> None:
+    """``torch.nn.utils.clip_grad_norm_`` of gradients."""
+    norm = torch.nn.utils.get_total_norm(gradients)
+    torch._foreach_mul_(gradients, torch.clamp(most / (norm + 1e-6), max=1.0))
 
 
 def _gradient(

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from lossnet.batch import Batch
+from lossnet.nets.wide import RowParameter
 from lossnet.nets.words import WordTable
 
 #: Multiplications by weights in one pass below which one thread is best.
@@ -61,14 +62,17 @@ def work(nets: Iterable[nn.Module], batch: Batch) -> int:
     """About how many multiplications by weights one pass of all nets over the batch takes.
 
     A weight counts once per row, and once per pixel of an image. It counts once for all tokens of
-    a sentence, as recurrent nets process them in sequence. Looking up a word's vector is free.
+    a sentence, as recurrent nets process them in sequence. Looking up a word's vector is free, and
+    so are the first layers of sparse rows, which read few of their weights.
     """
+    sparse = isinstance(batch.x, Tensor) and batch.x.is_sparse
     weights = sum(
         parameter.numel()
         for net in nets
         for module in net.modules()
         if not isinstance(module, nn.Embedding | WordTable)
         for parameter in module.parameters(recurse=False)
+        if not (sparse and isinstance(parameter, RowParameter))
     )
     return weights * _places(batch)
 

@@ -1,11 +1,12 @@
 """Label matrices and probabilities as users hold them, checked.
 
-NaN in a label matrix ``Y`` is a label that is not known.
+NaN in a label matrix ``Y`` is a label that is not known. A sparse ``Y`` of more than
+:data:`MOST_ENTRIES` stays sparse, a CSR matrix of uint8, and is made dense some rows at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,44 @@ from lossnet.errors import DataError
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+#: Entries of a label matrix, or of outputs, that are held in memory one by one.
+MOST_ENTRIES = 2**26
+
+
+def is_large(Y: Any) -> bool:
+    """Whether ``Y`` is a sparse matrix that is not to be made dense."""
+    return hasattr(Y, "tocsr") and Y.shape[0] * Y.shape[1] > MOST_ENTRIES
+
+
+def rows_at_a_time(labels: int) -> int:
+    """How many rows of so many labels make a matrix that is not too large."""
+    return max(1, MOST_ENTRIES // max(labels, 1))
+
+
+def parts_of(Y: Any) -> Iterator[NDArray[Any]]:
+    """The rows of a matrix, dense, some at a time where it is sparse and large."""
+    if not is_large(Y):
+        yield Y.toarray() if hasattr(Y, "toarray") else Y
+        return
+    size = rows_at_a_time(Y.shape[1])
+    for first in range(0, Y.shape[0], size):
+        yield Y[first : first + size].toarray()
+
+
+def sparse_labels(Y: Any, name: str, labels: Sequence[str] = ()) -> Any:
+    """A sparse matrix of 0 and 1 as CSR of uint8; other values, NaN too, are an error."""
+    found = Y.tocsr()
+    found.sum_duplicates()
+    if not ((found.data == 0) | (found.data == 1)).all():
+        where = int(np.flatnonzero((found.data != 0) & (found.data != 1))[0])
+        row, label = int(np.searchsorted(found.indptr, where, "right")) - 1, found.indices[where]
+        cell = f"row {row}, label {label}{f' ({labels[label]})' if labels else ''}"
+        what = f"{name} is not binary: {cell} is {found.data[where]}"
+        rule = f"expected only 0 and 1 in a sparse matrix of more than {MOST_ENTRIES:,} entries"
+        raise DataError(f"{what}; {rule}")
+    found = found.astype(np.uint8, copy=found is Y)
+    found.eliminate_zeros()
+    return found
 
 
 def matrix(values: Any, name: str) -> NDArray[Any]:
@@ -41,6 +80,8 @@ def check_binary(array: NDArray[Any], name: str, labels: Sequence[str] = ()) -> 
 
 def check_labels(array: NDArray[Any], name: str, labels: Sequence[str] = ()) -> NDArray[Any]:
     """The matrix (n, L) of 0, 1 and NaN: uint8, or float32 where it has NaN; else an error."""
+    if hasattr(array, "tocsr"):
+        return sparse_labels(array, name, labels)
     if _is_binary(array):
         return array.astype(np.uint8, copy=False)
     if array.dtype.kind == "f" and (unknown := np.isnan(array)).any():

@@ -49,11 +49,12 @@ def checked(setting: Any, labels: Labels) -> np.ndarray | None:
     return found
 
 
-def weights(setting: Any, labels: Labels, Y: np.ndarray) -> np.ndarray | None:
+def weights(setting: Any, labels: Labels, Y: Any) -> np.ndarray | None:
     """The same for training labels ``Y`` ``(n, L)``; a label that is never on, or off, counts 1."""
     if not isinstance(setting, str):
         return checked(setting, labels)
-    on, known = gold_of(Y)
-    rows = np.full(on.shape[1], len(on)) if known is None else known.sum(0)
-    counts = np.stack([rows - on.sum(0), on.sum(0)])
+    on, known = (Y, None) if hasattr(Y, "tocsr") else gold_of(Y)
+    rows = np.full(on.shape[1], on.shape[0]) if known is None else known.sum(0)
+    count = np.asarray(on.sum(0)).ravel().astype(np.int64)
+    counts = np.stack([rows - count, count])
     return np.where(counts.min(0) > 0, rows / np.maximum(2 * counts, 1), 1.0)

@@ -51,10 +51,12 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
     becomes a column; a category that is missing, or absent from training, has zeros in all of them.
     Booleans and words of a yes/no kind are 1 and 0. Y is an indicator matrix ``(n, L)``, dense,
     sparse or a DataFrame, whose column names become the labels' names; or a 1-D y with two classes,
-    which is one label. NaN in Y is a label that is not known: it is left out of losses, thresholds
-    and metrics, and the loss-net sees what the task-net says in its place. Every method also
-    accepts a :class:`~lossnet.tasks.multilabel.MultiLabelData` in place of X and Y. Columns are
-    matched by name. ``unlabelled`` rows can be the rows to predict.
+    which is one label. After a sparse Y, predictions are CSR matrices. Sparse X of 5,000 columns or
+    more stays sparse up to the nets, and sparse Y of more than 2^26 entries up to a batch. NaN in Y
+    is a label that is not known: it is left out of losses, thresholds and metrics, and the loss-net
+    sees what the task-net says in its place. Every method also accepts a
+    :class:`~lossnet.tasks.multilabel.MultiLabelData` in place of X and Y. Columns are matched by
+    name. ``unlabelled`` rows can be the rows to predict.
 
     Args:
         method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`. ``"auto"`` is
@@ -255,9 +257,11 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
         data = self._check_fits(self._labelled((X, y), "the data to score"))
         given = check_row_weights(sample_weight, len(data))
         data, weight = self._counted(data, given, "the data to score")
-        found = with_unseen(self._decided(self._decision(), data), data.n_labels)
-        right = get_metric("subset-accuracy").of_rows(data.Y, found)
-        return float(np.average(right, weights=weight))
+        exact, right = get_metric("subset-accuracy"), []
+        for part in self._parts(data):
+            found = with_unseen(self._decided(self._decision(), part), data.n_labels)
+            right.append(exact.of_rows(part.Y, found))
+        return float(np.average(np.concatenate(right), weights=weight))
 
     def energy(self, X: Any, Y: Any = None) -> Any:
         """Energy of label sets for their inputs, ``(n,)``; lower is better.

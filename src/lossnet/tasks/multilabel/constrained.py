@@ -12,8 +12,8 @@ from lossnet.errors import DataError, LossnetError, SettingError
 from lossnet.method import Method
 from lossnet.needs import CONSTRAINT
 from lossnet.plain_text import counted
-from lossnet.tasks.multilabel.arrays import probabilities
-from lossnet.tasks.multilabel.dataset import LabelSets
+from lossnet.tasks.multilabel.arrays import parts_of, probabilities
+from lossnet.tasks.multilabel.label_sets import LabelSets
 from lossnet.tasks.multilabel.metrics import apply_threshold
 
 
@@ -24,7 +24,9 @@ def bound_to(data: LabelSets, constraints: Any, method: Method) -> Bound:
     """
     try:
         found = data.constraints if constraints is None else constraints
-        bound = bind(found, data.label_names, known=data.complete)
+        # A search needs no more than some of many.
+        known = next(parts_of(data.complete)) if found else None
+        bound = bind(found, data.label_names, known=known)
     except LossnetError as error:
         if constraints is not None:
             raise
@@ -32,7 +34,8 @@ def bound_to(data: LabelSets, constraints: Any, method: Method) -> Bound:
         raise DataError(f"the data's hierarchy: {error}; {remedy}") from error
     if method.needs >= CONSTRAINT:
         _check_trainable(bound, method)
-    broken = int(np.count_nonzero(~bound.allows(data.complete)))
+    parts = parts_of(data.complete) if bound else ()
+    broken = sum(int(np.count_nonzero(~bound.allows(part))) for part in parts)
     if broken:
         what = f"{broken:,} of {counted(len(data), 'training row')} break the constraints"
         warnings.warn(f"{what}; predictions never do", stacklevel=5)

@@ -7,100 +7,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_matrix, vstack
+from scipy.sparse import csr_matrix, hstack, vstack
 
 from lossnet.constraints import Implies, LabelRule
 from lossnet.data.disk_rows import DiskRows
 from lossnet.errors import DataError
-from lossnet.tasks.multilabel.arrays import check_labels, known_of
+from lossnet.tasks.multilabel.arrays import check_labels, is_large
 from lossnet.tasks.multilabel.feature_rows import check_finite, csr_pieces, disk_rows
+from lossnet.tasks.multilabel.label_sets import LabelSets
 
 # A numpy array or a scipy CSR matrix: what the two have in common is more than a type can say.
 Features: TypeAlias = Any
-
-
-class LabelSets:
-    """Rows with a set of labels each, whatever the inputs are: what ``Y`` says of them.
-
-    Y is (n, L) uint8, 0 or 1; or float32, with NaN where a label is not known.
-    """
-
-    Y: np.ndarray[Any, Any]
-    label_names: list[str]
-    name: str
-    groups: ClassVar[None] = None  # rows do not belong together
-
-    def __len__(self) -> int:
-        return int(self.Y.shape[0])
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self)
-
-    @property
-    def labelled(self) -> bool:
-        """Whether the labels are known."""
-        return self.n_labels > 0
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return int(self.Y.shape[1])
-
-    @property
-    def known(self) -> np.ndarray[Any, Any] | None:
-        """Where labels are known, (n, L); None where all are."""
-        return known_of(self.Y)
-
-    @property
-    def n_unknown(self) -> int:
-        """Number of entries of Y that are not known."""
-        return 0 if (known := self.known) is None else int(known.size - known.sum())
-
-    @property
-    def on(self) -> np.ndarray[Any, Any]:
-        """Where labels are known to be on, (n, L) bool."""
-        return np.asarray(self.Y == 1)
-
-    @property
-    def complete(self) -> np.ndarray[Any, Any]:
-        """Label sets of the rows whose labels are all known, uint8."""
-        known = self.known
-        return (self.Y if known is None else self.Y[known.all(axis=1)]).astype(np.uint8)
-
-    @property
-    def constraints(self) -> tuple[LabelRule, ...]:
-        """Rules about the labels that came with the data."""
-        return ()
-
-    @property
-    def cardinality(self) -> float:
-        """Mean number of labels that are known to be on in a row."""
-        return float(np.count_nonzero(self.on)) / self.n_rows if self.n_rows else 0.0
-
-    @property
-    def density(self) -> float:
-        """Share of the known labels that are on."""
-        known = self.Y.size - self.n_unknown
-        return float(np.count_nonzero(self.on)) / known if known else 0.0
-
-    @property
-    def diversity(self) -> int:
-        """Number of different label sets, of rows whose labels are all known."""
-        return len({row.tobytes() for row in np.packbits(self.complete, axis=1)})
-
-    def _numbers(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Row numbers, of indices or a mask of booleans."""
-        index = np.asarray(rows).reshape(-1)
-        try:
-            return np.arange(len(self))[index if index.dtype == bool else index.astype(np.int64)]
-        except IndexError as error:
-            rule = f"rows are counted from 0 to {len(self) - 1}"
-            raise DataError(f"{self.name}: {error}; {rule}") from None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,7 +28,8 @@ class MultiLabelData(LabelSets):
     """Rows of features and the labels that are on in each.
 
     X (n, d) float32, a numpy array or a scipy CSR matrix, NaN where a value is missing; Y (n, L)
-    uint8, 0 or 1, or float32 with NaN where a label is not known; (n, 0) where no labels are known.
+    uint8, 0 or 1, or float32 with NaN where a label is not known, or CSR where it was given sparse
+    and has more than 2^26 entries; (n, 0) where no labels are known.
 
     Other number types are converted; infinity, labels other than 0, 1 and NaN and wrong sizes are
     a :class:`DataError`.
@@ -125,7 +46,7 @@ class MultiLabelData(LabelSets):
     """
 
     X: Features
-    Y: np.ndarray[Any, Any] = None  # type: ignore[assignment]  # never None once built
+    Y: Any = None  # never None once built
     feature_names: list[str] = None  # type: ignore[assignment]
     label_names: list[str] = None  # type: ignore[assignment]
     name: str = "data"
@@ -201,7 +122,9 @@ class MultiLabelData(LabelSets):
             raise DataError(f"{self.name} has no hierarchy; with_root is for labels that have one")
         root = self.n_labels
         above = {label: self.parents.get(label) or [root] for label in range(root)}
-        Y = np.hstack([self.Y, np.ones((len(self), 1), dtype=np.uint8)])
+        ones = np.ones((len(self), 1), dtype=np.uint8)
+        both = [self.Y, ones if self.has_dense_labels else csr_matrix(ones)]
+        Y = np.hstack(both) if self.has_dense_labels else hstack(both, format="csr")
         notes = [*self.notes, "the hierarchy's root is a label, on in every row"]
         names = [*self.label_names, "root"]
         return replace(self, Y=Y, label_names=names, parents=above, notes=notes)
@@ -212,15 +135,18 @@ class MultiLabelData(LabelSets):
         first, *_ = found = list(parts.values())
         blocks = [part.X for part in found]
         X = vstack(blocks, format="csr") if first.is_sparse else np.concatenate(blocks)
-        Y = np.concatenate([part.Y for part in found])
+        labels = [part.Y for part in found]
+        dense = all(part.has_dense_labels for part in found)
+        Y = np.concatenate(labels) if dense else vstack(labels, format="csr")
         notes = list(dict.fromkeys(note for part in found for note in part.notes))
         return replace(first, X=X, Y=Y, notes=notes)
 
     def checksum(self) -> str:
         """SHA-256, in hex, of X, Y and the names; the same for dense and sparse X."""
         digest = hashlib.sha256(repr((self.X.shape, self.Y.shape)).encode())
-        Y = self.Y if self.known is None else np.where(self.known, self.Y, 255)
-        for part in (*csr_pieces(self.X), Y.astype("u1", copy=False)):
+        Y: Any = self.Y if self.known is None else np.where(self.known, self.Y, 255)
+        labels = (Y.astype("u1", copy=False),) if self.has_dense_labels else (Y.indptr, Y.indices)
+        for part in (*csr_pieces(self.X), *labels):
             if part.dtype.kind == "f":
                 part = np.where(np.isnan(part), np.float32(np.nan), part)  # one bit pattern
             kind = {"i": "<i8", "f": "<f4", "u": "u1"}[part.dtype.kind]
@@ -271,8 +197,10 @@ def _features(X: Any, name: str) -> Any:
 def label_matrix(Y: Any, name: str) -> Any:
     """``Y``, dense or sparse, as a matrix ``(n, L)`` of uint8, or float32 where it has NaN.
 
-    An error unless it is 0, 1 and NaN.
+    A sparse one that is large stays so. An error unless it is 0, 1 and NaN.
     """
+    if is_large(Y):
+        return check_labels(Y, f"{name}: Y")
     Y = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
     if Y.ndim != 2:
         raise DataError(f"{name}: Y has shape {Y.shape}; expected (rows, labels)")

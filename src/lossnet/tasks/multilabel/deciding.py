@@ -25,6 +25,8 @@ from lossnet.training.predict import Output, over_batches
 
 #: Rows that settings of a rule which takes its time are chosen on, if there are more.
 _MOST_ROWS = 2000
+#: Labels beyond which only a rule that is asked for is tried instead of a threshold.
+_MANY_LABELS = 5000
 
 
 class LabelDecisions(StructuredEstimator):
@@ -53,6 +55,8 @@ class LabelDecisions(StructuredEstimator):
             return []  # what a descent gives are no probabilities
         if not named and not isinstance(self.threshold, str):
             return []  # a threshold was asked for
+        if not named and getattr(self, "n_labels_", 0) > _MANY_LABELS:
+            return []  # the others sort the labels of every row, or score thousands of sets
         kept = method.nets if named else getattr(self, "nets_", method.nets)
         meaning = method.meaning if "energy" in kept else None
         found = decisions.rules(get_metric(self.metric), meaning, named=named)

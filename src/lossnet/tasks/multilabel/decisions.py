@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -114,8 +116,15 @@ def expected(
     return torch.cat(found).numpy()
 
 
-def common_sets(Y: np.ndarray) -> np.ndarray:
-    """The label sets that most rows have, ``(M, L)``, at most :data:`MOST_SETS`."""
+def common_sets(Y: Any) -> np.ndarray:
+    """The label sets that most rows have, ``(M, L)``, at most :data:`MOST_SETS`; of CSR too."""
+    if hasattr(Y, "tocsr"):
+        rows = Counter(own.tobytes() for own in np.split(Y.indices, Y.indptr[1:-1]))
+        common = [np.frombuffer(own, Y.indices.dtype) for own, _ in rows.most_common(MOST_SETS)]
+        found = np.zeros((len(common), Y.shape[1]), dtype=np.uint8)
+        for row, labels in zip(found, common, strict=True):
+            row[labels] = 1
+        return found
     sets, counts = np.unique(np.asarray(Y, dtype=np.uint8), axis=0, return_counts=True)
     chosen: np.ndarray = sets[np.argsort(-counts, kind="stable")[:MOST_SETS]]
     return chosen

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from lossnet.tasks.description import Description, Listing
-from lossnet.tasks.multilabel.dataset import LabelSets, MultiLabelData
+from lossnet.tasks.multilabel.dataset import MultiLabelData
+from lossnet.tasks.multilabel.label_sets import LabelSets
 
 
 def describe(data: MultiLabelData, parts: Mapping[str, MultiLabelData], *, top: int) -> Description:

@@ -20,7 +20,7 @@ from lossnet.recipes.members import MEMBERS, with_members
 from lossnet.spaces import Binary, Space
 from lossnet.streams import stream_seed
 from lossnet.tasks.multilabel.exported_labels import exported
-from lossnet.tasks.multilabel.label_rows import LabelRows
+from lossnet.tasks.multilabel.many_labels import ManyLabels
 from lossnet.tasks.multilabel.stratified import stratified_folds
 from lossnet.tasks.multilabel.trees import (
     affordable,
@@ -38,7 +38,7 @@ from lossnet.training.weights import InFolds
 FOLDS = 4
 
 
-class LabelNets(LabelRows):
+class LabelNets(ManyLabels):
     """What the nets of :class:`MultiLabelClassifier` are made of."""
 
     hidden: Sequence[int]
@@ -91,8 +91,10 @@ class LabelNets(LabelRows):
         if members > 1 or trees:
             rng = np.random.default_rng(stream_seed(seed, "folds"))
             count = min(members if members > 1 else FOLDS, len(data))
-            one = np.zeros(len(data), dtype=np.int64)
-            self.folds_ = stratified_folds(data.Y, count, rng) if count > 1 else one
+            if count > 1 and data.has_dense_labels:
+                self.folds_ = stratified_folds(data.Y, count, rng)
+            else:
+                self.folds_ = rng.permutation(len(data)) % count
 
     def _fit_beforehand(self, data: Any, seed: int, **weights: Any) -> None:
         """Divide the rows into folds, and grow trees, on all rows and without each fold."""
@@ -100,8 +102,11 @@ class LabelNets(LabelRows):
         self._learn_folds(data, seed)
         trees = self._sizes["trees"]
         if trees and self.__dict__.get("trees") is None:
-            on_disk = hasattr(data.X, "blocks")
-            trees = 0 if on_disk else affordable(trees, len(data), self.encoding_.width)
+            few = data.has_dense_labels and not hasattr(data.X, "blocks")  # not those on disk
+            trees = affordable(trees, len(data), self.encoding_.width) if few else 0
+        elif trees and not data.has_dense_labels:
+            many = f"{len(data):,} rows of {self.n_labels_:,} labels, too many for trees to vote on"
+            raise DataError(f"trees must be 0 for {many}, got {trees}")
         if trees:
             X, Y = rows_of(self._batches(data, None)), data.Y[:, : self.n_labels_]
             given = X, Y, self.folds_, trees, stream_seed(seed, "trees")
@@ -155,8 +160,10 @@ class LabelNets(LabelRows):
     def _compute_out_of_fold(self) -> None:
         """Keep outputs of the training rows, each by the member and the trees that left it out."""
         source, Y = self.__dict__.pop("_cross_fitted", (None, None))
-        if source is None or not isinstance(self._proposal(), NetOutput):
-            return  # a descent refines what the nets say, and would have to on all these rows
+        # A descent refines what the nets say, and would have to on all these rows.
+        many = not isinstance(Y, np.ndarray)
+        if source is None or many or not isinstance(self._proposal(), NetOutput):
+            return
         how: dict[str, Any] = {"batch_size": 2048, "precision": self.precision}
         found = predict(NetOutput(), self.nets_, self._output()[1], source, **how)
         self._out_of_fold = Y, found.float().cpu().numpy()

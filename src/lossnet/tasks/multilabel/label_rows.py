@@ -25,6 +25,7 @@ class LabelRows(LabelDecisions):
     imputer_: Imputer
     standardiser_: Standardiser | None
     labels_: Labels
+    hidden: Any
 
     def _data(self, inputs: Any, targets: Any = None) -> MultiLabelData:
         """Rows checked: float32, no infinity; the first, in ``fit``, decide on the columns."""
@@ -70,4 +71,5 @@ class LabelRows(LabelDecisions):
         own = any(map(self._own_factory, ("task", "energy")))
         X, transform = self.imputer_(data.X), self.standardiser_
         how: dict[str, Any] = {"device": self.device, "share": not own, "transform": transform}
-        return Arrays(X, Y, extra=extra, **how)
+        # Nets of the user's own may not take sparse inputs, nor do linear ones.
+        return Arrays(X, Y, extra=extra, sparse=not own and len(self.hidden) > 0, **how)

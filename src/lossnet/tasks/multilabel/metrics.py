@@ -1,8 +1,9 @@
 """Multi-label metrics, higher is better (but :func:`hamming_loss`), vectorised over all rows.
 
 Shapes: ``Y`` (n, L) gold 0/1, ``P`` (n, L) predicted 0/1, ``proba`` (n, L), arrays or anything
-that converts to one, also scipy sparse. For one row or one label, ``tp`` counts gold and predicted,
-``predicted`` counts predicted, ``gold`` counts gold.
+that converts to one, also scipy sparse; of more than 2^26 entries, sparse ``Y`` and ``P`` stay so.
+For one row or one label, ``tp`` counts gold and predicted, ``predicted`` counts predicted, ``gold``
+counts gold.
 
 NaN in Y is a label that is not known: only known entries count, and rows or labels without any are
 left out of means.
@@ -10,6 +11,7 @@ left out of means.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +21,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lossnet.errors import DataError, SettingError, unknown
-from lossnet.tasks.multilabel.arrays import Bools, Floats, gold_and, probabilities, without_nan
+from lossnet.tasks.multilabel.arrays import (
+    Bools,
+    Floats,
+    gold_and,
+    is_large,
+    probabilities,
+    sparse_labels,
+    without_nan,
+)
 
 Counts = NDArray[np.intp]
 MetricFunction = Callable[[Any, Any], float]
@@ -51,11 +61,27 @@ COUNTED: dict[str, tuple[int, Callable[..., Floats]]] = {
 }
 
 
-def _counted(name: str, Y: ArrayLike, P: ArrayLike) -> float:
+def _counted(name: str, Y: Any, P: Any) -> float:
+    axis, metric = COUNTED[name]
+    if _stay_sparse(Y, P):
+        return float(metric(*_sparse_counts(Y, P, axis), math.prod(Y.shape)))
     gold, found, known = gold_and(Y, P, "P")
-    axis, _ = COUNTED[name]
     counts = (np.count_nonzero(on, axis=1 - axis) for on in (gold & found, found, gold))
     return float(of_counts(name, counts, gold.size, known))
+
+
+def _stay_sparse(Y: Any, P: Any) -> bool:
+    """Whether both are sparse, and too large to be made dense."""
+    return is_large(Y) and hasattr(P, "tocsr")
+
+
+def _sparse_counts(Y: Any, P: Any, axis: int) -> list[Counts]:
+    """tp, predicted and gold of every row (0) or label (1) of sparse matrices."""
+    gold, found = sparse_labels(Y, "Y"), sparse_labels(P, "P")
+    if gold.shape != found.shape:
+        raise DataError(f"Y and P have shapes {gold.shape} and {found.shape}: expected the same")
+    both = (gold.multiply(found), found, gold)
+    return [np.asarray(one.sum(1 - axis)).ravel().astype(np.intp) for one in both]
 
 
 def of_counts(name: str, counts: Iterable[Any], size: int, known: Bools | None) -> Any:
@@ -117,6 +143,8 @@ def jaccard(Y: ArrayLike, P: ArrayLike) -> float:
 
 def hamming_loss(Y: ArrayLike, P: ArrayLike) -> float:
     """Share of the n L decisions that are wrong; lower is better."""
+    if _stay_sparse(Y, P):
+        return 1.0 - _counted("hamming", Y, P)
     gold, predicted, known = gold_and(Y, P, "P")
     size = gold.size if known is None else np.count_nonzero(known)
     return float(np.count_nonzero(gold != predicted) / size)
@@ -251,15 +279,19 @@ def get_metric(metric: str | Metric | MetricFunction) -> Metric:
 def evaluate(Y: ArrayLike, proba: ArrayLike, threshold: ArrayLike = 0.5) -> dict[str, float]:
     """The usual metrics, with ``proba`` cut at ``threshold`` (one, or one a label).
 
-    Where Y has NaN, ``entries`` is the number of known entries, which alone are counted.
+    Where Y has NaN, ``entries`` is the number of known entries, which alone are counted. Sparse
+    predicted labels take the place of ``proba`` where Y is sparse and large; there is no ``map``.
 
     >>> evaluate([[1, 0], [0, 1]], [[0.9, 0.2], [0.1, 0.4]])["example-f1"]
     0.5
     """
+    rare = "example-f2", "example-f0.5", "jaccard"
+    if _stay_sparse(Y, proba):
+        usual = [name for name in METRICS if name not in (*rare, "map")]
+        return {name: float(METRICS[name].function(Y, proba)) for name in usual}
     gold, _, known = gold_and(Y, proba, "proba")
     values, truth = probabilities(proba), gold if known is None else np.where(known, gold, np.nan)
     predicted = apply_threshold(values, threshold).view(bool)
-    rare = "example-f2", "example-f0.5", "jaccard"
     found = {
         name: float(metric.function(truth, predicted if metric.needs == "labels" else values))
         for name, metric in METRICS.items()

@@ -183,11 +183,10 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
         model, inputs = self._ready(X)
         return model.predict_proba(inputs)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Label sets ``(n, L)``, 0 or 1; classes after a 1-D y."""
+    def predict(self, X: Any) -> Any:
+        """Label sets ``(n, L)``, 0 or 1, CSR after a sparse y; classes after a 1-D y."""
         model, inputs = self._ready(X)
-        found: np.ndarray = model.predict(inputs)
-        return found
+        return model.predict(inputs)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Subset accuracy: the share of rows with all labels correct."""

@@ -32,6 +32,9 @@ def inputs_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
 def encoded(labels: Labels, X: Any, y: Any) -> np.ndarray:
     """The matrix ``(n, L)`` of the labels, as many rows as X has."""
     Y, rows = labels.encode(y), _num_samples(X)
+    if not isinstance(Y, np.ndarray):
+        what = f"{Y.shape[0]:,} rows of {Y.shape[1]:,} labels are too many for a wrapped classifier"
+        raise DataError(f"{what}; use MultiLabelClassifier")
     if rows != len(Y):
         raise DataError(f"X has {rows} rows and Y has {len(Y)}; row counts must match")
     if unknown := int(np.isnan(Y).sum()):

@@ -8,12 +8,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite
 
 from lossnet.errors import DataError
-from lossnet.tasks.multilabel.arrays import check_labels
-from lossnet.tasks.multilabel.dataset import LabelSets
+from lossnet.tasks.multilabel.arrays import check_labels, is_large
+from lossnet.tasks.multilabel.label_sets import LabelSets
 
 #: What :meth:`Labels.to_json` gives: see :func:`lossnet.files.check_form`.
 LABELS_FORM = ({"names": [str], "named": bool}, {"classes": ([str], [bool], [float]), "dtype": str})
@@ -37,11 +38,13 @@ class Labels:
         names: one for each label.
         named: whether the names came with the data; then other data is matched by name.
         classes: the two classes of a 1-D y, the second being label 1; None for a matrix.
+        sparse: whether the matrix was a scipy sparse one; then predictions are as well.
     """
 
     names: list[str]
     named: bool = False
     classes: np.ndarray | None = None
+    sparse: bool = False
 
     @classmethod
     def of(cls, Y: Any) -> Labels:
@@ -56,12 +59,13 @@ class Labels:
         if names and (twice := Counter(names).most_common(1)[0])[1] > 1:
             raise DataError(f"two columns of Y are called {twice[0]!r}; give each its own name")
         made_up = [f"label_{i}" for i in range(values.shape[1])]
-        return cls(names or made_up, named=bool(names))
+        given = Y.Y if isinstance(Y, LabelSets) else Y
+        return cls(names or made_up, named=bool(names), sparse=hasattr(given, "tocsr"))
 
-    def encode(self, Y: Any) -> np.ndarray:
+    def encode(self, Y: Any) -> Any:
         """Labels as a matrix ``(n, L)`` of uint8, or float32 with NaN where they are not known.
 
-        Columns of a frame are found by their names.
+        Columns of a frame are found by their names. A sparse matrix that is large stays so.
         """
         values = self._columns(Y)
         if self.classes is None:
@@ -72,16 +76,17 @@ class Labels:
             raise DataError(f"Y holds {values[strange][0]!r}, {rule}")
         return (values == self.classes[1]).astype(np.uint8)[:, None]
 
-    def relaxed(self, Y: Any) -> np.ndarray:
-        """Label sets or points between them, ``(n, L)`` numbers in [0, 1]."""
+    def relaxed(self, Y: Any) -> Any:
+        """Label sets or points between them, ``(n, L)`` numbers in [0, 1]; sparse if large."""
         if self.classes is not None:
             return self.encode(Y)
         values = self._columns(Y)
-        if values.dtype.kind not in "biuf" or not ((values >= 0) & (values <= 1)).all():
+        stored = values.data if hasattr(values, "tocsr") else values
+        if values.dtype.kind not in "biuf" or not ((stored >= 0) & (stored <= 1)).all():
             raise DataError("Y must lie between 0 and 1 everywhere")
         return values
 
-    def _columns(self, Y: Any) -> np.ndarray:
+    def _columns(self, Y: Any) -> Any:
         """``Y`` as an array of the shape seen in training, its columns in training's order."""
         values, names = _array(Y)
         one = self.classes is not None
@@ -101,29 +106,37 @@ class Labels:
     def to_json(self) -> Any:
         """The names, or after a 1-D y its classes, as JSON can hold them."""
         if self.classes is None:
-            return {"names": self.names, "named": self.named}
+            return {"names": self.names, "named": self.named, "sparse": self.sparse}
         return {"classes": self.classes.tolist(), "dtype": self.classes.dtype.str}
 
     @classmethod
     def from_json(cls, value: Any) -> Labels:
         """The labels that :meth:`to_json` gave."""
         if "classes" not in value:
-            return cls(list(value["names"]), named=bool(value["named"]))
+            named, sparse = (bool(value.get(name)) for name in ("named", "sparse"))
+            return cls(list(value["names"]), named=named, sparse=sparse)
         classes = np.array(value["classes"], dtype=value["dtype"])
         if classes.shape != (2,):
             raise DataError(f"a 1-D y has two classes; found {len(classes)}")
         return cls(["y"], classes=classes)
 
-    def decode(self, on: np.ndarray) -> np.ndarray:
+    def decode(self, on: np.ndarray) -> Any:
         """Predictions in the form training labels had, from an ``(n, L)`` matrix of 0 and 1."""
+        if self.sparse:
+            return csr_matrix(on, dtype=np.int64)
         on = on.astype(np.int64)
         return on if self.classes is None else self.classes[on[:, 0]]
 
 
-def _array(Y: Any) -> tuple[np.ndarray, list[str] | None]:
-    """``Y`` as a 1-D or 2-D array, and the names of its columns where it brought any."""
+def _array(Y: Any) -> tuple[Any, list[str] | None]:
+    """``Y`` as a 1-D or 2-D array, and the names of its columns where it brought any.
+
+    A sparse matrix that is large is CSR.
+    """
     if isinstance(Y, LabelSets):
         return Y.Y, Y.label_names
+    if is_large(Y):
+        return Y.tocsr(), None
     names = [str(column) for column in Y.columns] if hasattr(Y, "columns") else None
     try:
         values = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)

@@ -36,6 +36,8 @@ _SOFT, _SCALE = 0.005, 0.5
 _NONE = math.log(_SOFT / (1.0 + _SOFT))
 #: Rows that are read at a time, and the share of values below which they are kept sparse.
 _ROWS, _FEW = 2048, 0.2
+#: Values of dense rows that trees vote on at a time.
+_ENTRIES = 2**26
 
 
 def grow(
@@ -178,17 +180,27 @@ def cross_fitted(
     return on(np.arange(len(Y)), trees, "all"), out_of_fold(folds, fit)
 
 
+def _rows_at_a_time(columns: int) -> int:
+    return max(1, min(_ROWS, _ENTRIES // columns))
+
+
 def _votes(forest: Forest, X: Any) -> Array:
-    parts = [X[first : first + _ROWS] for first in range(0, X.shape[0], _ROWS)]
-    dense = [part.toarray() if hasattr(part, "toarray") else part for part in parts]
-    return np.concatenate([forest(torch.as_tensor(part)).numpy() for part in dense])
+    size = _rows_at_a_time(X.shape[1])
+    found = []
+    for first in range(0, X.shape[0], size):
+        part = X[first : first + size]
+        dense = part.toarray() if hasattr(part, "toarray") else part
+        found.append(forest(torch.as_tensor(dense)).numpy())
+    return np.concatenate(found)
 
 
 def votes_of(forest: Forest, source: Source) -> Array:
     """What the trees say of the rows of a source, ``(n, L)``."""
     found = [np.zeros((0, forest.labels), dtype=np.float32)]
-    for first in range(0, len(source), _ROWS):
-        found.append(forest(source.batch(slice(first, first + _ROWS)).x.cpu()).numpy())
+    size = _rows_at_a_time(forest.features)
+    for first in range(0, len(source), size):
+        x = source.batch(slice(first, first + size)).x.cpu()
+        found.append(forest(x.to_dense() if x.is_sparse else x).numpy())
     return np.concatenate(found)
 
 
@@ -205,7 +217,15 @@ def votes_as_columns(votes: Tensor) -> Tensor:
 
 def votes_in(x: Tensor, *, labels: int) -> Tensor:
     """The votes that the last columns of rows hold, ``(B, L)``."""
-    odds = (x[:, x.shape[1] - labels :] / _SCALE + _NONE).exp()
+    first = x.shape[1] - labels
+    if x.is_sparse:
+        row, column = x.coalesce().indices()
+        last = column >= first
+        columns = torch.zeros(len(x), labels, dtype=x.dtype, device=x.device)
+        columns[row[last], column[last] - first] = x.coalesce().values()[last]
+    else:
+        columns = x[:, first:]
+    odds = (columns / _SCALE + _NONE).exp()
     return ((odds * (1.0 + _SOFT) - _SOFT) / (1.0 + odds)).clamp(0.0, 1.0)
 
 
@@ -214,7 +234,13 @@ def rows_of(source: Source) -> Any:
     found: list[Any] = []
     is_sparse = False
     for first in range(0, len(source), _ROWS):
-        x = source.batch(slice(first, first + _ROWS)).x.cpu().numpy()
+        batch = source.batch(slice(first, first + _ROWS)).x.cpu()
+        if batch.is_sparse:
+            is_sparse = True
+            values, (row, column) = batch.values().numpy(), batch.indices().numpy()
+            found.append(sparse.csr_matrix((values, (row, column)), shape=tuple(batch.shape)))
+            continue
+        x = batch.numpy()
         if first == 0:
             is_sparse = np.count_nonzero(x) < _FEW * x.size
         found.append(sparse.csr_matrix(x) if is_sparse else x)

@@ -12,7 +12,7 @@ import numpy as np
 
 from lossnet.errors import DataError
 from lossnet.plain_text import some
-from lossnet.tasks.multilabel.dataset import LabelSets
+from lossnet.tasks.multilabel.label_sets import LabelSets
 from lossnet.tasks.multilabel.targets import Labels
 
 
@@ -79,7 +79,7 @@ def _matrix(rows: list[list[Any]], where: str) -> np.ndarray:
 class LabelLists(Labels):
     """Labels that may also come as a list of strings for each text."""
 
-    def _columns(self, Y: Any) -> np.ndarray:
+    def _columns(self, Y: Any) -> Any:
         if not isinstance(Y, LabelSets):
             Y, _ = read_labels(Y, self.names, "Y")
         return super()._columns(Y)

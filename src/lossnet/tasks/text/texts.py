@@ -12,7 +12,8 @@ from typing import Any, Self
 import numpy as np
 
 from lossnet.errors import DataError
-from lossnet.tasks.multilabel.dataset import LabelSets, checked_names, label_matrix
+from lossnet.tasks.multilabel.dataset import checked_names, label_matrix
+from lossnet.tasks.multilabel.label_sets import LabelSets
 from lossnet.tasks.text.label_lists import read_labels
 
 #: None, and how NumPy and pandas write a missing value.
