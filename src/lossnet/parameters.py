@@ -173,11 +173,11 @@ def plain(value: Any) -> Any:
     return {"kind": kind_of(type(value)), **own}
 
 
-def listed(name: str, hint: Any, value: Any) -> Iterator[tuple[str, Any, Sequence[str]]]:
+def listed(name: str, hint: Any, value: Any) -> Iterator[tuple[str, Any, Sequence[Any]]]:
     """A parameter and those nested in it: dotted name, value, and the choices where few exist."""
     kinds = kinds_of(hint)
     if not kinds:
-        yield name, value, tuple(map(str, get_args(_options(hint)[0])))
+        yield name, value, get_args(_options(hint)[0])
         return
     if len(kinds) > 1:
         yield name, kind_of(type(value)), tuple(kinds)

@@ -29,7 +29,7 @@ def test_every_method_has_a_line(lossnet: Run) -> None:
 def test_one_method_with_its_parameters(lossnet: Run, name: str) -> None:
     text = lossnet("methods", name).out
     for key, value, choices in listing(name, defaults(name)):
-        words = [key, str(value), *" | ".join(choices).split()]
+        words = [key, str(value), *" | ".join(map(str, choices)).split()]
         assert any(line.split() == words for line in text.splitlines()), key
     assert "paper 00" in text
 

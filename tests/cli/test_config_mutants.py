@@ -157,7 +157,7 @@ def each_mutant(folder: Path, file: Path, count: int, seed: int) -> Iterable[Non
     [
         ("config", 120),
         ("labels", 30),
-        ("history", 15),
+        ("history-", 15),
         ("weights", 40),
         ("vocabulary", 40),
         ("data", 40),

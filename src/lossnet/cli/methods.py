@@ -61,7 +61,7 @@ def _one(name: str) -> str:
 
     rows = list(listing(name, defaults(name)))
     method = build(name)
-    shown = [[f"  {key}", str(value), " | ".join(few)] for key, value, few in rows]
+    shown = [[f"  {key}", str(value), " | ".join(map(str, few))] for key, value, few in rows]
     nets, phases = ", ".join(sorted(method.nets)), "; ".join(_phases(method))
     about = f"nets: {nets}\nphases: {phases}\npredicts with: {_predicts(method)}"
     head = "parameters and their defaults (--set method.NAME=VALUE):"

@@ -63,7 +63,7 @@ def defaults(name: str) -> dict[str, Any]:
     return {key: p.default for key, p in _signature(name).parameters.items()}
 
 
-def listing(name: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any, Sequence[str]]]:
+def listing(name: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any, Sequence[Any]]]:
     """Every parameter, nested ones by dotted names: its name, value, and choices if there are."""
     for key, hint in _hints(name):
         yield from listed(key, hint, values[key])

@@ -117,7 +117,12 @@ def test_terms(fitted: TextClassifier) -> None:
 
 def test_a_stored_model_has_no_pickle(fitted: TextClassifier, tmp_path: Path) -> None:
     fitted.save(tmp_path)
-    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".safetensors"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {
+        ".json",
+        ".jsonl",
+        ".csv",
+        ".safetensors",
+    }
     again = TextClassifier.load(tmp_path)
     assert again.classes_.tolist() == fitted.classes_.tolist()
     assert again.predict_labels(TEXTS) == fitted.predict_labels(TEXTS)

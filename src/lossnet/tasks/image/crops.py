@@ -171,7 +171,7 @@ class FixedCrops(Crops):
         weight = outputs.new_zeros((height, width, *[1] * (outputs.dim() - 3)))
         every = itertools.product(self._down.weights, self._across.weights)
         for number, ((down, right), sides) in enumerate(zip(self._corners, every, strict=True)):
-            own = torch.as_tensor(np.outer(*sides)).to(weight).view(h, w, *weight.shape[2:])
+            own = weight.new_tensor(np.outer(*sides)).view(h, w, *weight.shape[2:])
             total[:, down : down + h, right : right + w] += own * found[:, number]
             weight[down : down + h, right : right + w] += own
         return total / weight
