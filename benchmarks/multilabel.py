@@ -280,8 +280,16 @@ def table(arguments: argparse.Namespace) -> None:
 
 def chosen(arguments: argparse.Namespace, one: Run) -> bool:
     """Whether a run has the parameters that the search chose, where there was one."""
-    trial = best_trial(arguments, one.data, one.method.removesuffix("-net"))
-    return not trial or one.configuration["method_params"] == trial
+    method = one.method.removesuffix("-net")
+    trial = best_trial(arguments, one.data, method)
+    if not trial:
+        return True
+    name = VARIANTS.get(method, (method,))[0]
+    given = one.configuration["method_params"]
+    if not given.keys() <= parameters(name).keys():
+        return False
+    # A parameter that came later was at its default.
+    return bool(plain(parameters(name, {}, given)) == plain(parameters(name, {}, trial)))
 
 
 def one_table(runs: list[Run]) -> str:
