@@ -18,7 +18,7 @@ from lossnet.proposals.net import NetOutput
 from lossnet.proposals.proposal import Proposal
 
 Rows = Literal["train", "validation", "unlabelled"]
-Decay = Literal["linear", "cosine", True, False]
+Decay = Literal["linear", "cosine", False]
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Optimiser(Checked):
             their ``suggested_lr``, or 5e-5.
         warmup: share of the phase's steps, over all its epochs, in which the learning rates rise
             linearly from 0; None is 0.1 where the update trains a pretrained module, else 0.
-        decay: let them then fall to 0 at ``max_epochs``: ``"linear"``, which True means too, or
-            ``"cosine"``; False never does; None is True where the update trains a pretrained
-            module, else False. Both multiply with what ``plateau`` leaves.
+        decay: let them then fall to 0 at ``max_epochs``, ``"linear"`` or ``"cosine"``; False keeps
+            them; None is ``"linear"`` where the update trains a pretrained module, else False.
+            Both multiply with what ``plateau`` leaves.
     """
 
     lr: Positive = 1e-3

@@ -42,7 +42,10 @@ def test_a_warning_where_the_best_epoch_is_among_the_last_two(score) -> None:
         (lambda e: float(e == 10), {"max_epochs": 12, "patience": 2}),  # patience ended it
         (lambda e: -abs(e - 9) - 1.0, {"patience": 1}),  # patience ended it in the last epoch
         (lambda e: 0.0, {}),  # it never improved
-        (lambda e: e / 20, {"method": build("cross-entropy", {"task_optimiser": {"decay": True}})}),
+        (
+            lambda e: e / 20,
+            {"method": build("cross-entropy", {"task_optimiser": {"decay": "linear"}})},
+        ),
     ],
 )
 def test_no_warning(score, options) -> None:

@@ -67,7 +67,7 @@ def test_resumes_bit_for_bit(tmp_path) -> None:
 
 
 def test_the_schedule_runs_on_through_the_rounds() -> None:
-    decaying = {"task_optimiser": {"lr": 1e-2, "decay": True}, "rounds": 4}
+    decaying = {"task_optimiser": {"lr": 1e-2, "decay": "linear"}, "rounds": 4}
     trainer = _ran(build("seal-nce", decaying), max_epochs=2)
     last = trainer.optimisers[1].progress
     batches = 3

@@ -38,7 +38,7 @@ def optimised(
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     torch.manual_seed(0)
     weight = RowParameter(torch.randn(given[0].shape))
-    schedule = Schedule(warmup=0.2, decay=True)
+    schedule = Schedule(warmup=0.2, decay="linear")
     optimiser = AdamW([Group([weight], 0.01)], schedule=schedule, **how)
     for number, gradient in enumerate(given):
         optimiser.progress = (number + 0.5) / len(given)

@@ -31,9 +31,9 @@ def test_a_share_of_the_patience() -> None:
 
 
 def test_the_learning_rate_falls_to_zero_within_the_share() -> None:
-    method = build("cross-entropy", {"task_optimiser": {"decay": True}})
+    method = build("cross-entropy", {"task_optimiser": {"decay": "linear"}})
     method = replace(method, phases=(replace(method.phases[0], share=0.5),))
-    short = build("cross-entropy", {"task_optimiser": {"decay": True}})
+    short = build("cross-entropy", {"task_optimiser": {"decay": "linear"}})
     trainers = make_trainer(method, max_epochs=4), make_trainer(short, max_epochs=2)
     for trainer in trainers:
         trainer.run()

@@ -80,7 +80,7 @@ def dvn(
     inference: GBI = GBI(20, 0.5, adam=False, keep="last", on="value"),
     others: Literal["near", "adversarial"] = "near",
     predict_steps: Count = 20,
-    energy_optimiser: Optimiser = Optimiser(2e-3, weight_decay=0.3, plateau=5, decay=True),
+    energy_optimiser: Optimiser = Optimiser(2e-3, weight_decay=0.3, plateau=5, decay="linear"),
 ) -> Method:
     """DVN: the energy regresses the quality of inferred and of other outputs.
 

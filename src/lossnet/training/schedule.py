@@ -23,7 +23,6 @@ _WARMUP = 0.1
 #: What is left of a learning rate at a point after warm-up, from 0 to 1.
 _FALLS: dict[Decay, Callable[[float], float]] = {
     False: lambda t: 1.0,
-    True: lambda t: 1.0 - t,
     "linear": lambda t: 1.0 - t,
     "cosine": lambda t: (1.0 + math.cos(math.pi * t)) / 2,
 }
@@ -71,10 +70,10 @@ class Schedule:
 
 def schedule_of(settings: Optimiser, *, pretrained: bool) -> Schedule:
     """The schedule of an update, which may train a ``pretrained`` module."""
-    warmup = _WARMUP if pretrained else 0.0
+    usual = Schedule(_WARMUP, "linear") if pretrained else Schedule()
     return Schedule(
-        warmup if settings.warmup is None else settings.warmup,
-        pretrained if settings.decay is None else settings.decay,
+        usual.warmup if settings.warmup is None else settings.warmup,
+        usual.decay if settings.decay is None else settings.decay,
     )
 
 
