@@ -280,23 +280,3 @@ def test_store(compared: Compared) -> None:
     runs = find(compared[1] / "results", method="seal-nce")
     assert {run.seed for run in runs} == {0, 1}
     assert "nats a row, dependence" in runs[0].metrics
-
-
-def test_settings_are_searched_with_the_same_trials(
-    fits: list[tuple[str, int]], tmp_path: Path
-) -> None:
-    fixed = {"a": MultiLabelClassifier("cross-entropy", **{**SMALL, "dropout": 0.2})}
-    compare(tmp_path, methods=fixed, parameters=None, search=2)
-    assert len(fits) == 3
-    with (tmp_path / "search" / "a" / "trials.csv").open() as file:
-        trials = list(csv.DictReader(file))
-    assert len(trials) == 2
-    assert "dropout" not in trials[0]  # what was given is not searched
-    best = max(trials, key=lambda row: float(row["value"]))
-    (stored,) = find(tmp_path / "results")
-    found = stored.configuration["method_params"]["task_optimiser"]["lr"]
-    assert float(best["method.task_optimiser.lr"]) == pytest.approx(found)
-    compare(tmp_path, methods=fixed, parameters=None, search=2)
-    assert len(fits) == 3
-    with pytest.raises(SettingError, match="search must be an integer of at least 1"):
-        compare(tmp_path, methods=fixed, parameters=None, search=0)

@@ -23,7 +23,7 @@ def stopping_with_others(count: int) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
         raise TrainingError(
-            "ended by torchrun: another process of this training failed, or all were told to stop; "
+            "stopped by torchrun: another of its processes failed, or the job was cancelled; "
             "resume from the last good checkpoint"
         )
 

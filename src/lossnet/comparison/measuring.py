@@ -16,9 +16,9 @@ from lossnet.comparison.storage import read_run, write_run
 from lossnet.errors import DataError
 from lossnet.reports import Run, get, record
 from lossnet.reports.tables import NATS
-from lossnet.tasks.continuing import fit_or_continue
 from lossnet.tasks.details import Examples
 from lossnet.tasks.parts import Parts
+from lossnet.tasks.resuming import fit_or_continue
 from lossnet.tasks.storage import nets_in_use
 from lossnet.tasks.structure import gain_or_none
 from lossnet.tasks.task import Task

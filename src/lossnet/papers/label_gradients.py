@@ -36,12 +36,12 @@ def draw(studio: Studio) -> list[Path]:
             path = studio.out / f"seal-figure2-{data}-{method}.png"
             train, title = studio.parts(data).train, f"{method} on {data}"
             found.append(draw_one(model, train, path, title))
-            if told := told_apart(model, train):
-                studio.say(f"{title}: {told}")
+            if areas := kinship_areas(model, train):
+                studio.say(f"{title}: {areas}")
     return found
 
 
-def told_apart(model: Any, train: Any) -> str | None:
+def kinship_areas(model: Any, train: Any) -> str | None:
     """How well the energy and co-occurrence tell parent and child from separate branches."""
     if train.parents is None:
         return None

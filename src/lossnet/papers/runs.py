@@ -167,7 +167,7 @@ class Runner:
         """Fit, measure and record one run; its metric in words."""
         from sklearn.base import clone
 
-        from lossnet.tasks.continuing import fit_or_continue
+        from lossnet.tasks.resuming import fit_or_continue
         from lossnet.training import Stopwatch
 
         data, timer = fit.column.data, Stopwatch()

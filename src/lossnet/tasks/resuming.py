@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 from sklearn.utils import check_random_state
 
 from lossnet.checks import describe
-from lossnet.errors import SettingError
+from lossnet.errors import LossnetError, SettingError
+from lossnet.tasks.parts import Parts
 from lossnet.training import (
+    Callback,
     Checkpoint,
     Trainer,
     check_callbacks,
@@ -70,3 +74,19 @@ class Resumes:
             # Now rather than after an epoch: a file that cannot be written is found first.
             trainer.processes.from_first(lambda: save_checkpoint(checkpoint, trainer, settings))
         trainer.callbacks.append(Checkpoint(checkpoint, settings))
+
+
+def fit_or_continue(
+    model: Any, parts: Parts[Any], checkpoint: Path, callbacks: Sequence[Callback] = ()
+) -> None:
+    """Fit an estimator, from its checkpoint if there is one; a damaged one is removed."""
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    given: dict[str, Any] = {"validation_data": parts.validation, "checkpoint": checkpoint}
+    given["callbacks"] = callbacks
+    if checkpoint.exists():
+        try:
+            model.fit(parts.train, **given, resume_from_checkpoint=True)
+        except LossnetError:
+            checkpoint.unlink()
+    if not hasattr(model, "nets_"):
+        model.fit(parts.train, **given)

@@ -1,4 +1,4 @@
-"""What is exported of a role labeler: a tagger that is told where the predicate is."""
+"""What is exported of a role labeler: a tagger that also reads the predicate's position."""
 
 from __future__ import annotations
 
