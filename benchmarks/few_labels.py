@@ -10,7 +10,8 @@ defaults and is measured on the test part:
 - ``cross-entropy`` and ``learned loss`` train on the labelled rows;
 - ``pseudo-labels`` is cross-entropy trained again on all rows, those without labels with what the
   first fit predicts for them;
-- ``learned loss, unlabelled`` follows the loss-net on the unlabelled rows too.
+- ``learned loss, unlabelled`` follows the loss-net on the unlabelled rows too;
+- ``default`` is ``MultiLabelClassifier()``, without and with the unlabelled rows.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +74,8 @@ PROBLEMS = {
     ),
 }
 ROWS = ("cross-entropy", "pseudo-labels", "learned loss", "learned loss, unlabelled")
+#: Of labels alone: the other estimators' default is cross-entropy.
+DEFAULTS = ("default", "default, unlabelled")
 _LOADED: dict[str, Parts[Any]] = {}
 
 
@@ -95,8 +98,10 @@ def drawn(name: str, seed: int) -> tuple[Any, Any]:
 def estimator(name: str, row: str, seed: int) -> Any:
     """The estimator of a row."""
     problem = PROBLEMS[name]
-    method = problem.method if row.startswith("learned") else "cross-entropy"
     make: Any = task_named(problem.task).estimator
+    if row in DEFAULTS:
+        return make(random_state=seed, **problem.settings)
+    method = problem.method if row.startswith("learned") else "cross-entropy"
     return make(method, random_state=seed, **problem.settings)
 
 
@@ -126,12 +131,18 @@ def _with_guesses(task: str, model: Any, others: Any) -> Any:
     return replace(others, **{"sequence": {"tags": predicted}, "image": {"masks": predicted}}[task])
 
 
+def rows_of(name: str, wanted: Sequence[str]) -> list[str]:
+    """The wanted rows that a problem has."""
+    known = ROWS + (DEFAULTS if PROBLEMS[name].task == "multilabel" else ())
+    return [row for row in wanted if row in known]
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Fit and record what the store lacks."""
     for seed in range(arguments.seeds):
         for name in arguments.data:
             checksum = parts(name).train.checksum()
-            for row in arguments.rows:
+            for row in rows_of(name, arguments.rows):
                 model, problem = estimator(name, row, seed), PROBLEMS[name]
                 settings = {k: v for k, v in problem.settings.items() if k != "vectors"}
                 own = {"labelled": problem.labelled, "method": model.method, **settings}
@@ -157,13 +168,13 @@ def run(arguments: argparse.Namespace) -> None:
 
 def table(arguments: argparse.Namespace) -> None:
     """Mean and deviation over the draws, and how many there are."""
-    print("| data, labelled | metric |", " | ".join(ROWS), "|")
-    print("|---|---|" + "---:|" * len(ROWS))
+    print("| data, labelled | metric |", " | ".join(ROWS + DEFAULTS), "|")
+    print("|---|---|" + "---:|" * len(ROWS + DEFAULTS))
     for name, problem in PROBLEMS.items():
         runs = find(arguments.results, data=f"few-{name}")
         for metric in problem.metrics if runs else ():
             cells = []
-            for row in ROWS:
+            for row in ROWS + DEFAULTS:
                 values = [one.metrics[metric] for one in runs if one.method == row]
                 cells.append(f"{summarise(values)} (n={len(values)})" if values else "")
             print(f"| {name}, {problem.labelled} | {metric} | {' | '.join(cells)} |")
@@ -175,6 +186,6 @@ if __name__ == "__main__":
         run,
         table,
         data=several(PROBLEMS),
-        rows=several(ROWS),
+        rows=several(ROWS + DEFAULTS),
         seeds={"type": int, "default": 5, "help": "draws of the labelled rows"},
     )

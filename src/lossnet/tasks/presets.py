@@ -108,20 +108,23 @@ class WithPreset(BaseEstimator):
     papers: ClassVar[Papers] = Papers()
     #: What the defaults of former versions set, by version.
     former: ClassVar[Mapping[str, Row]] = {}
+    #: What None stands for in parameters that neither a preset nor ``"auto"`` fills in.
+    otherwise: ClassVar[Mapping[str, Any]] = {}
     #: What a search tries of the estimator's own parameters, see :mod:`lossnet.ranges`.
     search_space: ClassVar[Mapping[str, Dimension]] = {"batch_size": Choice(16, 32, 64)}
     method_params: dict[str, Any] | None
 
     def __getattribute__(self, name: str) -> Any:
         value = super().__getattribute__(name)
-        given = self.__dict__ if not name.startswith("_") else {}
-        if given.get("preset") is None and not _is_auto(given.get("method")):
-            return value
-        row = self._preset_row() if name in self.__dict__ else None
-        if row is None or name not in row.parameters:
+        if name.startswith("_") or name not in self.__dict__:
             return value
         kind: Any = type(self)
-        return row.parameters[name] if _is_default(value, _defaults(kind)[name]) else value
+        given = self.__dict__
+        if given.get("preset") is not None or _is_auto(given.get("method")):
+            row = self._preset_row() or Row()
+            if name in row.parameters and _is_default(value, _defaults(kind)[name]):
+                value = row.parameters[name]
+        return kind.otherwise.get(name) if value is None else value
 
     def _preset_row(self, *, strict: bool = False) -> Row | None:
         """What the preset sets; None without one and, unless ``strict``, where it is an error.

@@ -41,7 +41,7 @@ from lossnet.proposals import GBI
         ({"batch_size": -1}, "batch_size must be .*got -1"),
         ({"batch_size": True}, "batch_size must be .*got True"),
         ({"patience": 0}, "patience must be .*got 0"),
-        ({"patience": None}, "patience must be .*got None"),
+        ({"patience": 2.5}, "patience must be .*got 2.5"),
         ({"dropout": 1.0}, "dropout must be a number from 0 to below 1, got 1.0"),
         ({"dropout": "half"}, "dropout must be .*, got 'half'"),
         ({"input_dropout": -0.1}, "input_dropout must be .*, got -0.1"),

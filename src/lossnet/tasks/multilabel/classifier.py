@@ -61,8 +61,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
     Args:
         method: a name from ``lossnet methods``, or a :class:`~lossnet.Method`. ``"auto"`` is
             ``"seal-nce"`` with one energy step, four ``members`` and 300 ``trees``, of large data
-            fewer, and from 2,000 training rows with batches of 64 and a patience of 5, unless you
-            give another number of either; ``preset="0.1"`` is what that version had by default.
+            fewer, and from 2,000 training rows with batches of 64 and a patience of 5;
+            ``preset="0.1"`` is what that version had by default.
         method_params: parameters of the named method that override its defaults; each can also
             be set as ``method__name``, for example in a grid search.
         preset: ``"paper"`` sets what a paper's experiments had, ``"paper:cal500"`` those on that
@@ -100,9 +100,11 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
             :data:`lossnet.tasks.multilabel.METRICS` or a function ``(Y, P) -> float``.
         validation_fraction: share of the rows held out for validation, stratified by label, if
             ``fit`` gets no validation data; less than half a row trains without validation.
-        batch_size, max_epochs: rows per batch; maximum number of epochs of each phase. A
-            ``ConvergenceWarning`` tells where 10 or more ended a phase that was still improving.
+        batch_size: rows per batch; None is 32, or what ``method="auto"`` says.
+        max_epochs: maximum number of epochs of each phase. A ``ConvergenceWarning`` tells where
+            10 or more ended a phase that was still improving.
         patience: epochs without improvement before a phase ends; the best weights are restored.
+            None is 10, or what ``method="auto"`` says.
         unlabelled_weight: weight of ``unlabelled`` rows: the task-net follows the loss-net there.
         accumulate, precision: pieces of a batch, to save memory; ``"bfloat16"`` runs nets in it.
         decode: how outputs become label sets: ``"threshold"``; ``"expected"``, the set of highest
@@ -145,6 +147,9 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
     method: str | Method = "auto"
     _: KW_ONLY
     metric: str | Callable[..., float] = "example-f1"
+    # Read as numbers: ``otherwise`` or "auto" fills None in.
+    batch_size: int | None = None  # type: ignore[assignment]
+    patience: int | None = None  # type: ignore[assignment]
     hidden: Sequence[int] = (400, 400)
     dropout: float = 0.5
     input_dropout: float = 0.0
@@ -162,6 +167,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
 
     provides = LabelNets.provides | CONSTRAINT
     papers, former = PAPERS, {"0.1": ALONE}
+    otherwise: ClassVar[Mapping[str, Any]] = {"batch_size": 32, "patience": 10}
     search_space: ClassVar[Mapping[str, Dimension]] = {
         **LabelNets.search_space,
         "hidden": Choice((200,), (400,), (200, 200), (400, 400), (800, 800)),
