@@ -84,13 +84,18 @@ def checksum_of(parts: Parts[Any]) -> str:
 
 
 def record_run(
-    store: Path, run: dict[str, Any], model: Any, metrics: Any, *, command: str, tags: list[str]
+    store: Path,
+    run: dict[str, Any],
+    metrics: Any,
+    *,
+    seconds: float,
+    command: str,
+    tags: list[str],
 ) -> Run:
     """Write a run, known by its identity, to a results store; the run as the store holds it."""
     from lossnet.reports import get, record
 
-    time = seconds(model)
-    record(store, **run, command=command, metrics=metrics, seconds=time, tags=tags)
+    record(store, **run, command=command, metrics=metrics, seconds=seconds, tags=tags)
     found = get(store, **run)
     assert found is not None
     return found

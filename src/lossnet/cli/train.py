@@ -154,14 +154,15 @@ def _save(
     settings: Settings, model: Any, parts: Parts[Any], out: Path, args: argparse.Namespace
 ) -> dict[str, Measured]:
     """Save the model, and record the run where that is asked for; its metrics."""
-    from lossnet.cli.measure import identity, record_run, save_trained
+    from lossnet.cli.measure import identity, record_run, save_trained, seconds
 
     report = save_trained(settings, model, parts, out, args)
     if args.results and report:
         run = identity(settings.method, settings.seed, model, parts)
         metrics = settings.task.flat(report[run["configuration"]["measured_on"]])
         tags = ["train", *parts.marks]
-        record_run(args.results, run, model, metrics, command=args.command, tags=tags)
+        took = seconds(model)
+        record_run(args.results, run, metrics, seconds=took, command=args.command, tags=tags)
     elif args.results:
         note("nothing is recorded: there is no validation or test part")
     return report
