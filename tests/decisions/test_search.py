@@ -71,6 +71,25 @@ def test_a_row_does_not_depend_on_the_others() -> None:
         assert torch.equal(local_search(alone, start[row : row + 1])[0], together[row])
 
 
+def test_rows_that_are_done_are_left_out() -> None:
+    log_joint, theta = pairwise(8, 30, 1.0, seed=5)
+    start, scored = torch.zeros(30, 8).bool(), []
+
+    def of_rows(rows: Tensor):
+        def some(y: Tensor) -> Tensor:
+            scored.append(len(rows))
+            every = torch.zeros(len(y), 30, 8).bool()
+            every[:, rows] = y
+            return log_joint(every)[:, rows]
+
+        return some
+
+    whole = local_search(log_joint, start, logits=theta)
+    assert torch.equal(local_search(log_joint, start, logits=theta, of_rows=of_rows), whole)
+    assert scored
+    assert max(scored) < 30
+
+
 def test_only_the_likeliest_changes_are_scored() -> None:
     log_joint, theta = pairwise(12, 20, 0.2, seed=4)
     scored: list[int] = []

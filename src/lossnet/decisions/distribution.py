@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from lossnet.batch import Batch
 from lossnet.context import Context
 from lossnet.contrasts.meaning import Meaning
-from lossnet.decisions.search import enumerated
+from lossnet.decisions.search import LogJoint, OfRows, enumerated
 from lossnet.decisions.weights import self_normalised
 from lossnet.proposals.samples import Samples
 from lossnet.spaces import log_count, sparse
@@ -57,6 +59,21 @@ class Joint:
     offset: float = 0.0
     net: str = "task"
     energy: str = "energy"
+
+    @property
+    def of_rows(self) -> OfRows | None:
+        """:meth:`log_p` of some rows by their numbers; None where inputs are not one tensor."""
+        context, mask = self.context, self.context.batch.mask
+        if not isinstance(x := context.batch.x, Tensor):
+            return None
+
+        def of(rows: Tensor) -> LogJoint:
+            batch = Batch(x.index_select(0, rows), mask=None if mask is None else mask[rows])
+            given = {self.net: context.logits(self.net)[rows]}
+            how: dict[str, Any] = {"given": given, "precision": context.precision}
+            return replace(self, context=Context(context.nets, batch, context.space, **how)).log_p
+
+        return of
 
     def log_q(self, y: Tensor) -> Tensor:
         """log q of candidates, ``(K, B)``."""

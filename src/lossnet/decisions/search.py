@@ -13,6 +13,8 @@ from lossnet.spaces import Binary, Space, log_count
 
 #: log p(y|x) of candidates ``(K, B, *S)`` up to a constant of each row, ``(K, B)``.
 LogJoint = Callable[[Tensor], Tensor]
+#: The log joint of some rows of a batch, by their numbers.
+OfRows = Callable[[Tensor], LogJoint]
 #: The most entries of candidates that are scored at once, and the most outputs of a small space.
 _NUMBERS, _OUTPUTS = 2**22, 2**14
 #: Changes that are tried in pairs.
@@ -26,13 +28,14 @@ def local_search(
     *,
     logits: Tensor | None = None,
     changes: int = 64,
+    of_rows: OfRows | None = None,
 ) -> Tensor:
     """Outputs ``(B, *S)`` of a higher joint probability: hill climbing from ``y``.
 
     A step scores single changes of every row, a label turned on or off or a position given another
     class, and makes the best one. Where none is better, it tries pairs of the most promising
     changes: the five best labels to turn on and the five best to turn off, so that one label may
-    replace another; of classes the ten best. It ends when no row gets better.
+    replace another; of classes the ten best. A row is done when no change makes it better.
 
     Args:
         log_joint: log p(y|x) of bool candidates ``(K, B, *S)`` up to a constant, ``(K, B)``.
@@ -41,6 +44,8 @@ def local_search(
         logits: of a net with independent positions, ``(B, *S)``, which say what changes are likely;
             -inf where there is no position. None tries all of them.
         changes: the most single changes of a row in a step, the likeliest under the logits.
+        of_rows: the log joint of some rows by their numbers, so that rows that are done cost
+            nothing; None scores all rows in every step.
 
     >>> theta = torch.tensor([[1.0, -1.0, -1.0]])
     >>> both = lambda y: (y * theta).sum(-1) + 3.0 * (y[..., 1] & y[..., 2])
@@ -48,13 +53,23 @@ def local_search(
     tensor([[True, True, True]])
     """
     space, y = space or Binary(), y.bool().clone()
-    while True:
-        moves = _singles(y, space, logits, changes)
-        better, values = _change(log_joint, y, moves, space)
-        if not better:
-            better, _ = _change(log_joint, y, _pairs(y, moves, values, space), space)
-        if not better:
-            return y
+    left = torch.arange(len(y), device=y.device)
+    while len(left):
+        climbing = torch.arange(len(left), device=y.device)
+        moves = values = climbing
+        while len(climbing):
+            rows = left[climbing]
+            singles = _singles(y[rows], space, None if logits is None else logits[rows], changes)
+            better, after = _change(log_joint, y, rows, singles, space, of_rows)
+            if len(climbing) == len(left):
+                moves, values = singles.contiguous(), after
+            else:
+                moves[..., climbing], values[:, climbing] = singles, after
+            climbing = climbing[better]
+        pairs = _pairs(y[left], moves, values, space)
+        better, _ = _change(log_joint, y, left, pairs, space, of_rows)
+        left = left[better]
+    return y
 
 
 def _singles(y: Tensor, space: Space, logits: Tensor | None, changes: int) -> Tensor:
@@ -70,22 +85,43 @@ def _singles(y: Tensor, space: Space, logits: Tensor | None, changes: int) -> Te
     return gain.flatten(1).topk(changes).indices.T.unsqueeze(1)
 
 
-def _change(log_joint: LogJoint, y: Tensor, moves: Tensor, space: Space) -> tuple[bool, Tensor]:
-    """Make the best of some moves ``(N, M, B)`` in each row where it is an improvement.
+def _change(
+    log_joint: LogJoint,
+    y: Tensor,
+    rows: Tensor,
+    moves: Tensor,
+    space: Space,
+    of_rows: OfRows | None,
+) -> tuple[Tensor, Tensor]:
+    """Make the best of some moves ``(N, M, R)`` in each of R rows where it is an improvement.
 
-    A move is M changes at once. Gives whether any row got better, and the log joint after every
-    move, ``(N, B)``.
+    A move is M changes at once. Gives which of the rows got better, ``(R,)``, and the log joint
+    after every move, ``(N, R)``.
     """
-    before = _scores(log_joint, y.unsqueeze(0))[0]
-    part = max(1, _NUMBERS // y.numel())
-    values = torch.cat([_scores(log_joint, _moved(y, m, space)) for m in moves.split(part)])
+    some = y[rows]
+    part = max(1, _NUMBERS // (y if of_rows is None else some).numel())
+    if len(rows) < len(y):
+        log_joint = _among_all(log_joint, y, rows) if of_rows is None else of_rows(rows)
+    before = _scores(log_joint, some.unsqueeze(0))[0]
+    values = torch.cat([_scores(log_joint, _moved(some, m, space)) for m in moves.split(part)])
     after, best = values.max(0)
     # Scores of the same output differ by rounding from batch to batch.
     slack = 8 * torch.finfo(before.dtype).eps * before.abs().clamp_min(1.0)
     better = after > before + slack.nan_to_num(posinf=0.0)
-    taken = moves[best, :, torch.arange(len(y), device=y.device)].T.unsqueeze(0)
-    y[better] = _moved(y, taken, space)[0, better]
-    return bool(better.any()), values
+    taken = moves[best, :, torch.arange(len(rows), device=y.device)].T.unsqueeze(0)
+    y[rows[better]] = _moved(some, taken, space)[0, better]
+    return better, values
+
+
+def _among_all(log_joint: LogJoint, y: Tensor, rows: Tensor) -> LogJoint:
+    """The log joint of some rows, whose candidates are scored with those of all others."""
+
+    def scores(some: Tensor) -> Tensor:
+        every = y.repeat(len(some), *(1 for _ in y.shape))
+        every[:, rows] = some
+        return log_joint(every)[:, rows]
+
+    return scores
 
 
 def _moved(y: Tensor, moves: Tensor, space: Space) -> Tensor:

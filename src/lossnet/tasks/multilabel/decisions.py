@@ -160,7 +160,8 @@ def decider(
             return valid.valid_mode(bound, joint, drawn, sets)
         if probable:
             y = valid.best_of([joint.rounded().unsqueeze(0), drawn.y, sets], joint.log_p)
-            return local_search(joint.log_p, y, logits=context.logits("task") + decision.offset)
+            logits = context.logits("task") + decision.offset
+            return local_search(joint.log_p, y, logits=logits, of_rows=joint.of_rows)
         if not bound:
             return _of_samples(metric, drawn)
         p = marginals(drawn.y, drawn.w)

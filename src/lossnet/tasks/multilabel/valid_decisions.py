@@ -65,13 +65,15 @@ def best_of(groups: list[Tensor], log_p: LogJoint) -> Tensor:
 def valid_mode(bound: Bound, joint: Joint, drawn: Weighted, sets: Tensor) -> Tensor:
     """The most probable valid label set: the best of samples and other sets, then hill climbing."""
 
-    def log_p(y: Tensor) -> Tensor:
-        return joint.log_p(y) - _PENALTY * (~allowed(bound, y)).to(torch.float32)
+    def valid(log_p: LogJoint) -> LogJoint:
+        return lambda y: log_p(y) - _PENALTY * (~allowed(bound, y)).to(torch.float32)
 
+    log_p, of_rows = valid(joint.log_p), joint.of_rows
+    own = None if of_rows is None else lambda rows: valid(of_rows(rows))
     logits = joint.context.logits(joint.net) + joint.offset
     start = nearest(bound, logits)
     found = best_of([start.unsqueeze(0), drawn.y, sets], log_p)
-    found = local_search(log_p, found, logits=logits)
+    found = local_search(log_p, found, logits=logits, of_rows=own)
     return torch.where(allowed(bound, found).unsqueeze(1), found, start)
 
 
