@@ -89,12 +89,13 @@ def _plain(error: ValueError) -> str:
 
 def _where_infinite(X: Any) -> str:
     """The first infinite value, and what to do about it."""
-    stored: Any = X.tocoo() if issparse(X) else np.asarray(X)
-    values: Any = stored.data if issparse(X) else stored
+    sparse: bool = issparse(X)
+    stored: Any = X.tocoo() if sparse else np.asarray(X)
+    values: Any = stored.data if sparse else stored
     with np.errstate(over="ignore"):
         first = tuple(np.argwhere(np.isinf(values.astype(np.float32)))[0])
     place = first
-    if issparse(X):
+    if sparse:
         place = stored.row[first], stored.col[first]
     where = f"row {place[0]}, column {place[1]} (from 0) is {values[first]}"
     return f": {where}; clip it, or pass NaN if it is missing"
