@@ -155,7 +155,7 @@ def main() -> int:
             result = "the same as undisturbed" if equal else "NOT the same as undisturbed"
             print(f"{name}: killed {count} times; {result}", flush=True)
             wrong |= not equal or count < args.kills
-        count, lost = killed_worker(place / "two", args.kills, lasts / 2, draw)
+        count, lost = killed_worker(place / "two", args.kills, lasts / 4, draw)
         print(f"search by two workers: killed {count} times; {lost} trials lost or missing")
     return int(wrong or lost > 0)
 
