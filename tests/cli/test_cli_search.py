@@ -87,6 +87,22 @@ def test_killed_and_restarted_it_ends_the_same(
     assert not list((tmp_path / "out").glob(".worker*"))
 
 
+def test_a_trial_that_ends_its_process_each_time_is_given_up(
+    lossnet: Run, data: Path, tmp_path: Path
+) -> None:
+    given = [*arguments(data, tmp_path / "out", 3), "--retries", "1"]
+    for _ in range(2):
+        assert worker(given, kill_after_batches=1).wait() == -signal.SIGKILL
+    result = lossnet(*(text for text in given if text != "--quiet"))
+    assert result.code == 0
+    why = "its process ended 2 times; it may run out of memory"
+    assert f"trial 0 is given up: {why}" in result.out
+    rows = trials_of(tmp_path / "out")
+    assert [row["state"] for row in rows] == ["failed", "complete", "complete"]
+    assert rows[0]["error"] == why
+    assert rows[0]["dropout"] == "0.5"
+
+
 def test_two_workers_lose_no_trial(lossnet: Run, data: Path, tmp_path: Path) -> None:
     """One of them is killed: what it had finished stays, and the other runs what it was at."""
     given, out = arguments(data, tmp_path / "out", 16), tmp_path / "out"

@@ -81,6 +81,8 @@ def test_what_it_holds(compared: Compared) -> None:
     assert len(table) == 11
     assert float(table[0]["example-f1"]) == comparison.runs[0].metrics["example-f1"]
     assert "lossnet.compare(" in (out / "report.md").read_text()
+    assert all(run.configuration["chosen"]["nets"] >= 2 for run in comparison.of("ensemble"))
+    assert "as many as could be trained" in (out / "report.html").read_text()
 
 
 def test_it_can_be_read_without_fitting(compared: Compared, fits: list[Any]) -> None:
@@ -111,6 +113,15 @@ def test_energies(compared: Compared) -> None:
     assert energy.ties.shape == energy.cooccurrence.shape == (3, 3)
     assert np.isfinite(energy.ties).all()
     assert np.abs(energy.ties).max() > 0
+
+
+def test_a_method_that_predicts_by_a_descent_has_its_own(tmp_path: Path) -> None:
+    (run,) = compare(tmp_path, methods=["alen"]).runs
+    assert run.energy is not None
+    own = run.energy.descents["as it predicts"]
+    assert own.shape == (21, 2)
+    assert own[0, 1] == run.energy.descents["task-net"][0, 1]  # it starts from the net's output
+    assert 'id="inference"' in (tmp_path / "report.html").read_text()
 
 
 def test_finished_runs_are_reused(tmp_path: Path, fits: list[tuple[str, int]]) -> None:

@@ -53,3 +53,23 @@ def test_energies_against_inference_networks_by_epoch() -> None:
     assert [len(one) for one in lines] == [2, 2]  # a line for each seed
     assert [len(one[0].dots) for one in lines] == [2, 1]  # the last norm is not finite
     assert {line.name for one in lines for line in one} == {method}
+
+
+def test_methods_that_predict_by_a_descent_are_drawn_by_step_and_by_epoch() -> None:
+    plain = of_labels(seeds=2)
+    assert not blocks(plain, "inference")
+    line = np.array([[0, 0.5], [1, 0.7], [2, 0.72]])
+    runs = []
+    for run in plain.runs:
+        if run.energy is not None:
+            own = {**run.energy.descents, "as it predicts": line}
+            run = replace(run, energy=replace(run.energy, descents=own))
+        runs.append(run)
+    (charts,) = blocks(replace(plain, runs=runs), "inference")
+    assert isinstance(charts, Charts)
+    steps, epochs = charts.charts
+    assert (steps.x_label, epochs.x_label) == ("steps", "epoch")
+    names = [run.method for run in runs if run.energy is not None]
+    for drawn in (steps, epochs):
+        assert sorted(one.name for one in drawn.series) == sorted(names)  # a line for each seed
+        assert [name for name, _ in drawn.legend] == list(dict.fromkeys(names))

@@ -125,6 +125,11 @@ def test_the_answer_says_which_is_best_by_how_much_and_whether_it_is_real() -> N
     assert "The difference is real" in text
     assert "Training dvn takes 12 seconds a run, 0.54 times as long" in text
     assert "predicts 1.9 times as fast" in text
+    runs = [
+        replace(r, predictions_per_second=9.0 if r.method == "dvn" else 999.0)
+        for r in comparison.runs
+    ]
+    assert "predicts 111 times more slowly" in said(replace(comparison, runs=runs))
 
 
 def test_the_answer_where_the_reference_is_best_or_missing_or_has_one_seed() -> None:

@@ -40,6 +40,9 @@ def test_a_log_axis_has_equal_steps_for_equal_ratios() -> None:
     narrow = chart("c", [Series("s", [[11, 0], [27, 1]])], Axis("x", log=True), Axis("y"))
     assert narrow is not None
     assert len(narrow.x_ticks) >= 3
+    seconds = chart("c", [Series("s", [[0.2, 0], [37, 1]])], Axis("x", log=True), Axis("y"))
+    assert seconds is not None
+    assert [tick.text for tick in seconds.x_ticks] == ["0.3", "1", "3", "10", "30"]
 
 
 def test_points_that_are_not_finite_are_left_out() -> None:

@@ -45,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--storage", metavar="URL", help=what)
     what = "name of the study in that database (default: data and method)"
     parser.add_argument("--name", metavar="NAME", help=what)
+    what = "how often a trial is run again whose process has ended (default: 10)"
+    parser.add_argument("--retries", type=non_negative, default=10, metavar="N", help=what)
     add_training(parser)
     parser.add_argument("--quiet", action="store_true", help="print no progress and no tables")
     add_task_options(parser, "search", choose=True)
@@ -83,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
         if args.storage is not None:
             name = args.name or f"{parts.name} {settings.method}"
         options = {"folder": out, "storage": args.storage, "name": name, "say": say}
+        options["retries"] = args.retries
         search = prepared(settings, parts, changes, unlabelled=unlabelled, **options)
         try:
             result = search.run(args.trials, args.budget)

@@ -103,14 +103,25 @@ def _cost(standing: Standing, name: str) -> list[str]:
     rates = [standing.average(n, lambda run: run.predictions_per_second) for n in (name, other)]
     if not rates[0] or not rates[1]:
         return [f"{text}."]
-    speed = rates[0] / rates[1]
-    faster = "about as fast" if 0.8 <= speed <= 1.25 else f"{speed:.2g} times as fast"
-    return [f"{text}; it predicts {faster}."]
+    return [f"{text}; it predicts {_speed(rates[0] / rates[1])}."]
+
+
+def _speed(ratio: float) -> str:
+    """How fast something is next to the reference, in words."""
+    if 0.8 <= ratio <= 1.25:
+        return "about as fast"
+    if ratio < 1:
+        return f"{_rounded(1 / ratio)} times more slowly"
+    return f"{_rounded(ratio)} times as fast"
+
+
+def _rounded(ratio: float) -> str:
+    return f"{ratio:.2g}" if ratio < 100 else f"{ratio:,.0f}"
 
 
 def _times(own: float, base: float) -> str:
     ratio = own / base
-    return "about as long as" if 0.9 <= ratio <= 1.1 else f"{ratio:.2g} times as long as"
+    return "about as long as" if 0.9 <= ratio <= 1.1 else f"{_rounded(ratio)} times as long as"
 
 
 def _warnings(standing: Standing) -> list[str]:

@@ -23,6 +23,8 @@ from lossnet.training.predict import over_batches
 
 #: Descents that are drawn next to the task-net, and where each starts.
 STARTS = {"task-net + GBI": "samples", "random + GBI": "random"}
+#: The descent by which a method predicts, if it does.
+OWN = "as it predicts"
 #: Shares of the truth's entries that candidates replace; each twice.
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)
 #: Rows that are measured at most, and fewer, at least some, where outputs are large.
@@ -106,10 +108,16 @@ def _descents(model: Any, data: Any) -> dict[str, np.ndarray]:
             descent = _descent(model, start)
         except SettingError:  # without a task-net there are no samples to start from
             continue
-        path = model._path(replace(descent, steps=_STEPS), data)
-        scores = [float(model._measure(data, outputs)) for outputs in path]
-        lines[name] = np.stack([np.arange(len(scores)), scores], 1)
+        lines[name] = _line(model, replace(descent, steps=_STEPS), data)
+    if isinstance(model._proposal(), GBI):
+        lines[OWN] = _line(model, model._descent(_STEPS), data)
     return lines
+
+
+def _line(model: Any, descent: GBI, data: Any) -> np.ndarray:
+    """Steps and the model's metric after each, ``(steps + 1, 2)``."""
+    scores = [float(model._measure(data, outputs)) for outputs in model._path(descent, data)]
+    return np.stack([np.arange(len(scores)), scores], 1)
 
 
 def _descent(model: Any, start: str) -> GBI:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from lossnet.comparison.blocks import Block, Cell, Charts, HeatMaps, Table, Text
+from lossnet.comparison.energy_figures import OWN
 from lossnet.comparison.label_ties import kinship_auc
 from lossnet.comparison.pictures import Axis, Chart, HeatMap, Series, chart, heat_map
 from lossnet.comparison.result import EnergyFigures, MeasuredRun
@@ -14,7 +15,7 @@ from lossnet.comparison.standing import Standing
 from lossnet.reports.tables import summarise
 
 #: Styles of the lines of a descent by the beginning of their names.
-LINES = {"task-net + GBI": "c0", "task-net": "guide", "random + GBI": "c1"}
+LINES = {"task-net + GBI": "c0", "task-net": "guide", "random + GBI": "c1", OWN: "c2"}
 #: The most points of a chart of energy against cost, and the most labels of a heat map.
 POINTS, LABELS = 300, 30
 
@@ -83,15 +84,16 @@ def _descents(standing: Standing, first: dict[str, MeasuredRun]) -> list[Block]:
     for name, run in first.items():
         assert run.energy is not None
         series = [
-            Series(line, np.asarray(points, dtype=float) * [1, 100], LINES.get(line, "c2"))
+            Series(line, np.asarray(points, dtype=float) * [1, 100], LINES.get(line, "c3"))
             for line, points in run.energy.descents.items()
         ]
         x, y = Axis("steps"), Axis(f"{standing.comparison.main}, %")
         charts.append(chart(name, series, x, y, legend=True))
     drawn = [one for one in charts if one is not None]
     caption = (
-        "The metric as outputs descend on the energy (GBI), from the task-net's output and from a "
-        "random one, next to the task-net alone; first seed."
+        "The metric as outputs descend on the energy (GBI), from samples of the task-net and from "
+        "random outputs, next to the task-net alone; where a method predicts by a descent, from "
+        "where that starts. First seed."
     )
     return [Charts(drawn, caption)] if drawn else []
 

@@ -89,7 +89,7 @@ def do_run(
         method=job.method,
         seed=job.seed,
         seconds=took,
-        configuration=known["configuration"],
+        configuration=known["configuration"] | _chosen(model),
         outside=job.outside,
         cut=cut,
     )
@@ -198,6 +198,12 @@ def _nats(model: Any, data: Any) -> dict[str, float]:
         return {}
     known = NATS_PARTS if gain.dependence is not None else NATS_PARTS[:-1]
     return {NATS: gain.nats, **{f"{NATS}, {name}": getattr(gain, name) for name in known}}
+
+
+def _chosen(model: Any) -> dict[str, Any]:
+    """What a baseline that the task fits has chosen itself, such as its number of nets."""
+    found = getattr(model, "settings_", None)
+    return {"chosen": dict(found)} if found else {}
 
 
 def _used(model: Any) -> list[Any]:

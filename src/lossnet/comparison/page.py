@@ -12,7 +12,12 @@ from lossnet.comparison.rendering import write_html
 from lossnet.comparison.result import Comparison
 from lossnet.comparison.score_sections import cost, differences, groups, results
 from lossnet.comparison.standing import Standing
-from lossnet.comparison.training_sections import calibration, curves, inference_training
+from lossnet.comparison.training_sections import (
+    calibration,
+    curves,
+    inference,
+    inference_training,
+)
 from lossnet.plain_text import counted
 from lossnet.training.progress import format_duration
 
@@ -46,6 +51,7 @@ def comparison_page(comparison: Comparison, *, title: str | None = None) -> Page
         ("cost", "Cost", cost(standing)),
         ("curves", "Validation curves", curves(standing)),
         ("balance", "Energy against inference networks", inference_training(standing)),
+        ("inference", "Speed of inference and training", inference(standing)),
         ("calibration", "Calibration", calibration(standing)),
         ("groups", _group_title(comparison), groups(standing)),
         ("examples", "Examples", examples(standing)),

@@ -191,10 +191,14 @@ def round_numbers(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def _round_powers(low: float, high: float) -> list[float]:
-    """1, 2 and 5, or where there are many only 1, times powers of ten."""
+    """Round numbers between two powers of ten: the more of each power, the fewer powers there are.
+
+    >>> _round_powers(-0.7, 1.6)
+    [0.3, 1.0, 3.0, 10.0, 30.0]
+    """
     powers = range(math.floor(low), math.ceil(high) + 1)
-    steps = (1, 2, 5) if high - low < 2 else (1,)
-    values = [k * 10.0**power for power in powers for k in steps]
+    steps = (1, 2, 5) if high - low < 2 else (1, 3) if high - low < 4 else (1,)
+    values = [float(f"{k}e{power}") for power in powers for k in steps]
     found = [value for value in values if low <= math.log10(value) <= high]
     return found if len(found) > 2 else round_numbers(10.0**low, 10.0**high)
 

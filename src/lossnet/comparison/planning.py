@@ -35,11 +35,11 @@ def seeds_of(given: str | int | Iterable[int]) -> list[int]:
         numbers = names(given)
         if not numbers or not all(number.isdecimal() for number in numbers):
             rule = "expected a number, or comma-separated seeds such as 0,4"
-            raise SettingError(f"--seeds {given}: {rule}")
+            raise SettingError(f"--seeds {given or repr(given)}: {rule}")
         found = [*map(int, numbers)] if "," in given else int(given)
     if isinstance(found, int) and not isinstance(found, bool):
         if found < 1:
-            raise SettingError(f"--seeds must be at least 1, got {found}")
+            raise SettingError(f"the number of seeds must be at least 1, got {found}")
         return list(range(found))
     found = list(dict.fromkeys(found))
     if not found:

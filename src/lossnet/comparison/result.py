@@ -28,7 +28,8 @@ class EnergyFigures:
         descents: lines of ``history_metric`` by steps of a descent on the energy, on validation
             rows (the measured ones where there are none): ``(points, 2)`` arrays of steps and
             metric. ``"task-net"`` (constant) and ``"task-net + GBI"`` for methods with a task-net,
-            and ``"random + GBI"``.
+            and ``"random + GBI"``; for methods that predict by a descent ``"as it predicts"``, from
+            where theirs starts.
         ties: for labels, how the gradient of the global energy for label k changes as label i goes
             from 0 to 1, row i, column k: below 0, i draws k along (paper 000, Figure 2). ``(L, L)``
             in the order of :attr:`Examples.names`; None for other outputs and other energies.
@@ -75,7 +76,8 @@ class MeasuredRun:
         history_metric: what ``"metric"`` in ``history`` is called.
         cut: whether the time budget ended its training.
         energy: what its loss-net knows; None for methods without a loss-net.
-        configuration: every resolved setting, as the store holds it.
+        configuration: every resolved setting, as the store holds it; of an outside baseline also
+            what it has ``"chosen"`` itself.
     """
 
     method: str

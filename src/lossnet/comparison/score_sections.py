@@ -146,7 +146,24 @@ def cost(standing: Standing) -> list[Block]:
     threads = counted(standing.comparison.threads, "thread")
     over = "Mean ± deviation over seeds; a" if len(standing.comparison.seeds) > 1 else "A"
     caption = f"{over} run has {threads}."
-    return [Table(["method", *COSTS], rows, caption), *_score_by_time(standing)]
+    table = Table(["method", *COSTS], rows, caption)
+    return [table, *_equal_time(standing), *_score_by_time(standing)]
+
+
+def _equal_time(standing: Standing) -> list[Block]:
+    """How many nets an ensemble of equal time had, which depends on the machine."""
+    texts = []
+    for name in standing.names:
+        chosen = [run.configuration.get("chosen", {}) for run in standing.comparison.of(name)]
+        nets = sorted({one["nets"] for one in chosen if "nets" in one})
+        if nets:
+            many = counted(nets[0], "net") if len(nets) == 1 else f"{nets[0]} to {nets[-1]} nets"
+            texts.append(
+                f"{name} has {many}, as many as could be trained in the time of the slowest "
+                "compared method. On another or a busier machine it has more or fewer, and other "
+                "results."
+            )
+    return [Text(text) for text in texts]
 
 
 def _cost_cell(values: list[float], digits: int) -> Cell:

@@ -114,7 +114,8 @@ class Standing:
     def text(self, name: str, metric: str) -> str:
         """Mean and deviation over runs."""
         nats = metric == NATS
-        return summarise(self.values(name, metric), percent=not nats, digits=2 if nats else 1)
+        text = summarise(self.values(name, metric), percent=not nats, digits=2 if nats else 1)
+        return text.replace("-", "−")
 
     def average(self, name: str, of: Callable[[MeasuredRun], float | None]) -> float | None:
         """The mean of what a function gives for a method's runs."""

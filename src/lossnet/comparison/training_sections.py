@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lossnet.comparison.blocks import Block, Cell, Charts, Table
+from lossnet.comparison.energy_figures import OWN
 from lossnet.comparison.pictures import Axis, Chart, Series, chart
 from lossnet.comparison.result import MeasuredRun
 from lossnet.comparison.standing import Standing
@@ -75,6 +76,37 @@ def inference_training(standing: Standing) -> list[Block]:
         "Training is in balance where neither norm vanishes."
     )
     return _charts(charts, caption) if runs else []
+
+
+def inference(standing: Standing) -> list[Block]:
+    """How fast methods that predict by a descent predict and train (paper 004, Figures 3 and 4)."""
+    runs = [
+        (name, run)
+        for name in standing.names
+        for run in standing.comparison.of(name)
+        if run.energy is not None and OWN in run.energy.descents
+    ]
+    if not runs:
+        return []
+    metric = f"{runs[0][1].history_metric}, %"
+    steps, epochs = [], []
+    for name, run in runs:
+        assert run.energy is not None
+        line = np.asarray(run.energy.descents[OWN], dtype=float) * [1, 100]
+        steps.append(Series(name, line, standing.style(name)))
+        epochs.append(
+            Series(name, points := _curve(run), standing.style(name), dots=len(points) < 4)
+        )
+    charts = [
+        chart("by step of the descent", steps, Axis("steps"), Axis(metric), legend=True),
+        chart("by epoch of training", epochs, Axis("epoch"), Axis(metric), legend=True),
+    ]
+    caption = (
+        "For methods that predict by a descent on the energy, one line for each seed: the metric "
+        "on held-out data after each step of it, from where the method starts, and on validation "
+        "data after each epoch. The sooner a line is flat, the faster it predicts or trains."
+    )
+    return _charts(charts, caption)
 
 
 def calibration(standing: Standing) -> list[Block]:

@@ -30,6 +30,8 @@ from lossnet.training.progress import format_duration
 #: Seconds between looks at the trials of other workers.
 PAUSE = 1.0
 TRIALS_FILE = "trials.csv"
+#: How often a trial is run again whose process has ended.
+RETRIES = 10
 
 
 @dataclass
@@ -43,6 +45,7 @@ class Search:
         folder: the search's folder, None to keep nothing.
         storage: the URL of a database that workers of several machines share.
         name: of the study in its storage.
+        retries: how often a trial is run again whose process has ended.
         say: prints a line of progress.
     """
 
@@ -52,6 +55,7 @@ class Search:
     folder: Path | None = None
     storage: str | None = None
     name: str = "search"
+    retries: int = RETRIES
     say: Callable[[str], None] = field(default=lambda line: None)
 
     def run(self, trials: int, budget: float | None = None) -> SearchResult:
@@ -68,18 +72,19 @@ class Search:
             given = {"seed": self.model._seed(), "worker": worker}
             study = Study(self.folder, self.storage, self.name, *own, **given)
             try:
-                self._work(study, worker, trials, ends)
+                self._work(study, trials, ends)
                 return SearchResult(self.metric, self.space, study.rows(), study.importances())
             finally:
                 study.close()
 
-    def _work(self, study: Study, worker: Worker, trials: int, ends: float) -> None:
+    def _work(self, study: Study, trials: int, ends: float) -> None:
         """Run trials, and wait for those of others, until none is left or the time is over."""
         waited = False
         while True:
             with ExitStack() as turn:
-                turn.enter_context(worker.turn())
-                study.recover()
+                turn.enter_context(study.turn())
+                for line in study.recover(self.retries):
+                    self.say(line)
                 self._write(study)
                 over = time.monotonic() >= ends
                 number = None if over else study.next_number(trials)
@@ -170,6 +175,7 @@ def search(
     out: str | Path | None = None,
     storage: str | None = None,
     name: str = "search",
+    retries: int = RETRIES,
     fit_params: Mapping[str, Any] | None = None,
     verbose: int = 0,
 ) -> SearchResult:
@@ -191,15 +197,18 @@ def search(
         out: a folder for the study, to continue it or to share it with other processes.
         storage: the URL of a database that processes on several machines share.
         name: of the study in that database.
+        retries: how often a trial is run again whose process has ended; then it has failed.
         fit_params: further arguments of ``fit``.
         verbose: 1 prints a line for each trial.
     """
     check_int("trials", trials)
+    check_int("retries", retries, least=0)
     check_budget(budget)
     say = print if verbose else lambda line: None
     data = data_of(model, (X,) if y is None else (X, y), validation_data, fit_params or {})
     folder = None if out is None else Path(out)
-    found = prepare(model, data, space, folder=folder, storage=storage, name=name, say=say)
+    where: dict[str, Any] = {"folder": folder, "storage": storage, "name": name}
+    found = prepare(model, data, space, **where, retries=retries, say=say)
     result = found.run(trials, budget)
     best = require_best(result)
     return replace(result, model=found.fitted(best.values))

@@ -16,6 +16,13 @@ from lossnet.errors import DataError, SettingError
 FILE = "study.db"
 #: Seconds between signs of life of a running trial, and without one after which it is retried.
 HEARTBEAT, GRACE = 30, 120
+#: How workers of several machines take turns: a lock that ends with the connection, however that
+#: is, by the name of SQLAlchemy's dialect.
+_LOCKS = {
+    "postgresql": "SELECT pg_advisory_xact_lock(1819243379)",
+    "mysql": "SELECT GET_LOCK('lossnet', 86400)",
+    "mariadb": "SELECT GET_LOCK('lossnet', 86400)",
+}
 
 
 def need_optuna() -> Any:
@@ -44,13 +51,42 @@ def open_storage(folder: Path | None, url: str | None) -> Any:
     if local:
         assert folder is not None
         options["engine_kwargs"] = {"creator": partial(_connect, folder / FILE)}
+    with quiet(), _usable(url):
+        return optuna.storages.RDBStorage(url, **options)
+
+
+@contextlib.contextmanager
+def server_turn(url: str | None) -> Iterator[None]:
+    """Keep workers of other machines waiting; without a database server there is no need."""
+    if url is None:
+        yield
+        return
+    from sqlalchemy import NullPool, create_engine, text
+
+    with _usable(url):
+        engine = create_engine(url, poolclass=NullPool)
+    lock = _LOCKS.get(engine.dialect.name)
+    if lock is None:
+        yield
+        return
+    with engine.connect() as connection:
+        connection.execute(text(lock))
+        yield
+
+
+@contextlib.contextmanager
+def _usable(url: str | None) -> Iterator[None]:
+    """A URL that cannot be used, and a driver that is not installed, as our errors."""
     from sqlalchemy.exc import ArgumentError
 
     try:
-        with quiet():
-            return optuna.storages.RDBStorage(url, **options)
-    except (ArgumentError, ImportError) as error:
-        rule = "expected a database URL such as postgresql://user@host/name, and its driver"
+        yield
+    except ImportError as error:
+        what = f"--storage {_without_password(url)} needs a database driver ({error})"
+        remedy = "install it, such as pip install 'psycopg[binary]' for postgresql+psycopg://"
+        raise SettingError(f"{what}; {remedy}") from error
+    except ArgumentError as error:
+        rule = "expected a database URL such as postgresql+psycopg://user@host/name"
         raise SettingError(f"--storage {_without_password(url)}: {rule} ({error})") from error
 
 

@@ -8,16 +8,24 @@ one worker ends the same, however often it is killed.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from lossnet.errors import SettingError
+from lossnet.plain_text import counted
 from lossnet.ranges import Drawn, Range
 from lossnet.searching.results import STATES, TrialRow
-from lossnet.searching.storage import GRACE, close_storage, need_optuna, open_storage, quiet
+from lossnet.searching.storage import (
+    GRACE,
+    close_storage,
+    need_optuna,
+    open_storage,
+    quiet,
+    server_turn,
+)
 from lossnet.searching.workers import Worker
 from lossnet.streams import stream_seed
 
@@ -57,11 +65,11 @@ class Study:
         optuna = need_optuna()
         self._states, self.Pruned = optuna.trial.TrialState, optuna.TrialPruned
         self.space, self.seed, self.worker = space, seed, worker
-        self._local, self._optuna = url is None, optuna
+        self._url, self._local, self._optuna = url, url is None, optuna
         self._claimed: int | None = None
         pruner = optuna.pruners.MedianPruner(UNPRUNED, n_min_trials=3)
         options = {"study_name": name, "direction": "maximize", "load_if_exists": True}
-        with worker.turn(), ExitStack() as opened:
+        with self.turn(), ExitStack() as opened:
             self._storage = open_storage(folder, url)
             opened.callback(self.close)
             self._study = optuna.create_study(storage=self._storage, pruner=pruner, **options)
@@ -85,28 +93,63 @@ class Study:
 
     # Claiming --------------------------------------------------------------------------------
 
-    def recover(self) -> None:
-        """Give trials of workers that are gone back to those that run; in the worker's turn."""
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Keep all other workers of this study waiting."""
+        with self.worker.turn(), server_turn(self._url):
+            yield
+
+    def recover(self, retries: int) -> list[str]:
+        """Give trials of workers that are gone back to those that run; in the worker's turn.
+
+        A trial whose process has ended more than ``retries`` times is recorded as failed. The
+        answer says in words what was found.
+        """
+        dead = self.worker.dead()
+        self._end_lost(dead)
+        runs: dict[int, list[Any]] = {}
+        for number, trial in self._numbered(self._study.get_trials(deepcopy=False)):
+            runs.setdefault(number, []).append(trial)
+        said = [self._again(number, every, retries) for number, every in runs.items()]
+        for name in dead:
+            self.worker.forget(name)
+        return [text for text in said if text]
+
+    def _end_lost(self, dead: Collection[str]) -> None:
+        """Let trials fail that no worker is at any more."""
         with quiet():
             self._optuna.storages.fail_stale_trials(self._study)
-        dead, late = self.worker.dead(), datetime.now() - timedelta(seconds=GRACE)
+        late = datetime.now() - timedelta(seconds=GRACE)
         for trial in self._study.get_trials(deepcopy=False, states=(self._states.RUNNING,)):
             owner = trial.user_attrs.get(WORKER)
             # Killed before it could say whose it is: here, where workers take turns, it is so.
             lost = owner is None and (self._local or trial.datetime_start < late)
             if owner in dead or lost:
                 self._study.tell(trial.number, state=self._states.FAIL, skip_if_finished=True)
-        trials = self._study.get_trials(deepcopy=False)
-        latest = dict(self._numbered(trials))
-        for number, trial in latest.items():
-            if trial.state == self._states.FAIL and ERROR not in trial.user_attrs:
-                fixed = {k: v for k, v in trial.system_attrs.items() if k == "fixed_params"}
-                again = self._optuna.trial.create_trial(
-                    state=self._states.WAITING, user_attrs={NUMBER: number}, system_attrs=fixed
-                )
-                self._study.add_trial(again)
-        for name in dead:
-            self.worker.forget(name)
+
+    def _again(self, number: int, runs: list[Any], retries: int) -> str:
+        """Have a trial run again that ended without a result, or give it up; what was done."""
+        last = runs[-1]
+        if last.state != self._states.FAIL or ERROR in last.user_attrs:
+            return ""
+        # One that ended with its process did not come to write down its epochs.
+        killed = sum(EPOCHS not in run.user_attrs for run in runs)
+        own: dict[str, Any] = {
+            "user_attrs": {NUMBER: number},
+            "system_attrs": {k: v for k, v in last.system_attrs.items() if k == "fixed_params"},
+        }
+        if killed <= retries:
+            again = self._optuna.trial.create_trial(state=self._states.WAITING, **own)
+            self._study.add_trial(again)
+            often = f", {counted(killed, 'time')} now" if killed > 1 else ""
+            return f"trial {number} is run again: its process ended{often}" if killed else ""
+        error = f"its process ended {counted(killed, 'time')}; it may run out of memory"
+        own["user_attrs"][ERROR] = error
+        values = {"params": last.params, "distributions": last.distributions}
+        self._study.add_trial(
+            self._optuna.trial.create_trial(state=self._states.FAIL, **values, **own)
+        )
+        return f"trial {number} is given up: {error}"
 
     def next_number(self, trials: int) -> int | None:
         """The number of the trial to run next, of so many; None where none is left."""

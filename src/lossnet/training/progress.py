@@ -171,11 +171,11 @@ class Duration(Callback):
 def format_duration(seconds: float) -> str:
     """A duration in one unit.
 
-    >>> [format_duration(s) for s in (70, 1000, 9000, 200000)]
-    ['70 seconds', '17 minutes', '2.5 hours', '2.3 days']
+    >>> [format_duration(s) for s in (1.2, 70, 1000, 9000, 200000)]
+    ['1 second', '70 seconds', '17 minutes', '2.5 hours', '2.3 days']
     """
     if seconds < 100:
-        return f"{seconds:.0f} seconds"
+        return f"{seconds:.0f} second{'' if round(seconds) == 1 else 's'}"
     if seconds < 6000:
         return f"{seconds / 60:.0f} minutes"
     return f"{seconds / 3600:.1f} hours" if seconds < 172800 else f"{seconds / 86400:.1f} days"

@@ -110,11 +110,12 @@ def test_x_holds_no_infinity(classifier, data, bad) -> None:
     X, Y = data[0].astype(np.float64), data[1]
     model = classifier(max_epochs=1).fit(X, Y)
     X[3, 2] = bad
-    with pytest.raises(ValueError, match="Input X contains infinity"):
+    words = r"Input X contains infinity .*: row 3, column 2 \(from 0\) is .*; clip it"
+    with pytest.raises(DataError, match=words):
         classifier().fit(X, Y)
-    with pytest.raises(ValueError, match="Input X contains infinity"):
+    with pytest.raises(DataError, match=words):
         classifier().fit(sp.csr_array(X), Y)
-    with pytest.raises(ValueError, match="Input X contains infinity"):
+    with pytest.raises(DataError, match=words):
         model.predict(X)
 
 

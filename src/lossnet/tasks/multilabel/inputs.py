@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, validate_data
 
 from lossnet.data.disk_rows import DiskRows
+from lossnet.errors import DataError
 from lossnet.tasks.multilabel.columns import features_like
 from lossnet.tasks.multilabel.dataset import MultiLabelData, check_real
 from lossnet.tasks.multilabel.encoding import Encoding
@@ -73,4 +75,27 @@ def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
         validate_data(estimator, rows[:1].toarray(), reset=reset, **_ROWS)
         return rows
     check_real(X, "X")
-    return validate_data(estimator, X, reset=reset, **_ROWS)
+    try:
+        return validate_data(estimator, X, reset=reset, **_ROWS)
+    except ValueError as error:
+        if "infinity" in str(error):
+            raise DataError(f"{_plain(error)}{_where_infinite(X)}") from error
+        raise
+
+
+def _plain(error: ValueError) -> str:
+    return str(error).partition("\n")[0].rstrip(".")
+
+
+def _where_infinite(X: Any) -> str:
+    """The first infinite value, and what to do about it."""
+    sparse: bool = issparse(X)
+    stored: Any = X.tocoo() if sparse else np.asarray(X)
+    values: Any = stored.data if sparse else stored
+    with np.errstate(over="ignore"):
+        first = tuple(np.argwhere(np.isinf(values.astype(np.float32)))[0])
+    place = first
+    if sparse:
+        place = stored.row[first], stored.col[first]
+    where = f"row {place[0]}, column {place[1]} (from 0) is {values[first]}"
+    return f": {where}; clip it, or pass NaN if it is missing"
