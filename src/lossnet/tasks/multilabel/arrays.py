@@ -1,17 +1,20 @@
 """Label matrices and probabilities as users hold them, checked.
 
 NaN in a label matrix ``Y`` is a label that is not known. A sparse ``Y`` of more than
-:data:`MOST_ENTRIES` stays sparse, a CSR matrix of uint8, and is made dense some rows at a time.
+:data:`MOST_ENTRIES` stays sparse, a CSR matrix of uint8, and on disk if it is there. It is made
+dense some rows at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lossnet.data.disk_csr import DiskCSR
 from lossnet.errors import DataError
 
 Bools = NDArray[np.bool_]
@@ -42,16 +45,52 @@ def parts_of(Y: Any) -> Iterator[NDArray[Any]]:
 
 def sparse_labels(Y: Any, name: str, labels: Sequence[str] = ()) -> Any:
     """A sparse matrix of 0 and 1 as CSR of uint8; other values, NaN too, are an error."""
-    found = Y.tocsr()
+    if isinstance(Y, DiskCSR):
+        return _labels_on_disk(Y, name, labels)
+    return _binary(found := Y.tocsr(), name, labels, own=found is Y)
+
+
+def sparse_rows(Y: Any) -> Any:
+    """A sparse matrix of which rows can be chosen: CSR, on disk if it is there."""
+    return Y if isinstance(Y, DiskCSR) else Y.tocsr()
+
+
+def sparse_blocks(Y: Any) -> Iterator[Any]:
+    """The rows of a sparse matrix in order, CSR: some at a time of those on disk."""
+    yield from Y.blocks() if isinstance(Y, DiskCSR) else [Y]
+
+
+def sets_of(Y: Any) -> Iterator[bytes]:
+    """The labels that are on in each row of a sparse matrix, as the bytes of their numbers."""
+    for block in sparse_blocks(Y):
+        for own in np.split(block.indices.astype(np.int64), block.indptr[1:-1]):
+            yield own.tobytes()
+
+
+def _labels_on_disk(Y: DiskCSR, name: str, labels: Sequence[str]) -> DiskCSR:
+    """Labels that stay on disk, checked; rows chosen of such are checked already."""
+    if Y.checked:
+        return Y
+    first = 0
+    for block in Y.blocks():
+        _binary(block, name, labels, first=first)
+        first += block.shape[0]
+    return Y.then(partial(_binary, name=name)).as_checked()
+
+
+def _binary(
+    found: Any, name: str, labels: Sequence[str] = (), *, first: int = 0, own: bool = False
+) -> Any:
+    """A CSR matrix of 0 and 1 as uint8; ``own`` keeps the given one as it was."""
     found.sum_duplicates()
     if not ((found.data == 0) | (found.data == 1)).all():
         where = int(np.flatnonzero((found.data != 0) & (found.data != 1))[0])
         row, label = int(np.searchsorted(found.indptr, where, "right")) - 1, found.indices[where]
-        cell = f"row {row}, label {label}{f' ({labels[label]})' if labels else ''}"
+        cell = f"row {first + row}, label {label}{f' ({labels[label]})' if labels else ''}"
         what = f"{name} is not binary: {cell} is {found.data[where]}"
         rule = f"expected only 0 and 1 in a sparse matrix of more than {MOST_ENTRIES:,} entries"
         raise DataError(f"{what}; {rule}")
-    found = found.astype(np.uint8, copy=found is Y)
+    found = found.astype(np.uint8, copy=own)
     found.eliminate_zeros()
     return found
 
