@@ -74,7 +74,7 @@ def _append(chunks: Iterable[Any], writers: dict[str, CsrWriter]) -> bool:
         labelled = Y is not None
         sizes = [writers["X"].append(_checked_features(X, place), place)]
         if Y is not None:
-            sizes.append(writers["Y"].append(check_labels(_matrix(Y), f"{place}: Y"), place))
+            sizes.append(writers["Y"].append(_checked_labels(Y, place), place))
         if len(set(sizes)) > 1:
             counts = f"X has {sizes[0]} rows and Y has {sizes[1]}"
             raise DataError(f"{place}: {counts}; row counts must match")
@@ -94,6 +94,14 @@ def _checked_features(X: Any, place: str) -> Any:
         numbers = X.dtype.kind in "biuf"
         check_finite(np.float32(X.data if hasattr(X, "tocsr") else X) if numbers else (), place)
     return X
+
+
+def _checked_labels(Y: Any, place: str) -> Any:
+    found = check_labels(_matrix(Y), f"{place}: Y")
+    if found.dtype.kind == "f":
+        what = "Y has labels that are not known (NaN), which a sparse file cannot hold"
+        raise DataError(f"{place}: {what}; leave out their rows, or use numpy.savez")
+    return found
 
 
 def _put_together(
