@@ -170,8 +170,8 @@ def _checked_shape(data: Any, indices: Any, indptr: Any, shape: Any, name: str) 
         counts = f"ends of {len(indptr) - 1:,} rows, and its shape says {sides[0]:,}"
         raise DataError(f"{name} has {counts}; row counts must match; {_AGAIN}")
     if int(indptr[0]) != 0 or int(indptr[-1]) != len(data):
-        ends = f"its rows go from entry {int(indptr[0]):,} to {int(indptr[-1]):,}"
-        raise DataError(f"{name} has {len(data):,} entries, and {ends}; {_AGAIN}")
+        where = f"its rows go from entry {int(indptr[0]):,} to {int(indptr[-1]):,}"
+        raise DataError(f"{name} has {len(data):,} entries, and {where}; {_AGAIN}")
     for first in range(0, sides[0], _ENDS):
         ends = np.asarray(indptr[first : first + _ENDS + 1], dtype=np.int64)
         if (np.diff(ends) < 0).any():

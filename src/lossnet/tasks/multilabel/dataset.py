@@ -21,7 +21,8 @@ from lossnet.tasks.multilabel.feature_rows import check_finite, csr_pieces, disk
 from lossnet.tasks.multilabel.imputer import missing_values
 from lossnet.tasks.multilabel.label_sets import LabelSets
 
-# A numpy array, a scipy CSR matrix or rows on disk: what they have in common is more than a type can say.
+# A numpy array, a scipy CSR matrix or rows on disk: what they have in common is more than a type
+# can say.
 Features: TypeAlias = Any
 
 

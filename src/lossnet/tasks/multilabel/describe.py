@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def describe_labels(data: LabelSets, top: int) -> dict[str, Any]:
 
     rows = [data.on] if data.has_dense_labels else sparse_blocks(data.on)
     blocks = (csr_matrix(block, dtype=np.float32) for block in rows)
-    both: np.ndarray = sum((Y.T @ Y).toarray() for Y in blocks)
+    both = reduce(np.add, ((Y.T @ Y).toarray() for Y in blocks))
     counts = both.diagonal()
     shares = dict(zip(data.label_names, (100 * counts / data.n_rows).tolist(), strict=True))
     return {

@@ -234,13 +234,13 @@ class TaggingEstimator(TagDecisions):
         self, function: Callable[[Context], Tensor], data: SequenceData, source: Any = None
     ) -> list[np.ndarray]:
         """``function``, which gives ``(B, T, ...)``, of every sentence, without padding."""
-        found = [np.empty(0)] * len(data)
+        found, lengths = [np.empty(0)] * len(data), data.lengths
         source = source or self._source(data)
         how: dict[str, Any] = {"batch_size": 256, "precision": self.precision}
         for rows, y in each_batch(function, self.nets_, Categorical(), source, **how):
             assert isinstance(rows, Tensor)
             for row, values in zip(rows.tolist(), y.cpu().numpy(), strict=True):
-                found[row] = values[: len(data.tokens[row])].copy()
+                found[row] = values[: lengths[row]].copy()
         return found
 
     def _rules(self) -> TagRules | None:

@@ -51,8 +51,9 @@ def read(paths: Sequence[str | Path], labels: Labels, name: str) -> list[MultiLa
 
 def read_unlabelled(path: str | Path) -> MultiLabelData:
     """Read a ``.npz`` file for prediction: ``Y`` and the labels' names are left out."""
-    arrays = _arrays(path, ("X",))
-    return _data(path, {key: arrays[key] for key in ("X", "feature_names") if key in arrays}, stem(path))
+    wanted = ("X", "feature_names")
+    arrays = {key: array for key, array in _arrays(path, ("X",)).items() if key in wanted}
+    return _data(path, arrays, stem(path))
 
 
 def _arrays(path: str | Path, needed: Sequence[str]) -> dict[str, Any]:
