@@ -82,6 +82,33 @@ class DiskItems(Sequence[Any]):
         return twin
 
 
+class Together:
+    """The items of several sequences, one after another.
+
+    Args:
+        parts: the sequences.
+    """
+
+    def __init__(self, parts: Sequence[Sequence[Any]]) -> None:
+        self._parts, self._ends = parts, np.cumsum([len(part) for part in parts])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def read(self, numbers: Iterable[int]) -> Iterator[Any]:
+        """The items with these numbers."""
+        for number in numbers:
+            part = int(np.searchsorted(self._ends, number, "right"))
+            yield self._parts[part][number - int(self._ends[part])]  # from its end
+
+
+def join_items(parts: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """The items of several sequences: a list, or one that stays on disk if one of them does."""
+    if not any(isinstance(part, DiskItems) for part in parts):
+        return [item for part in parts for item in part]
+    return DiskItems(Together(parts), np.concatenate([lengths_of(part) for part in parts]))
+
+
 def each(function: Callable[[Any], Any], items: Sequence[Any], *, lengths: bool = True) -> Any:
     """What a function makes of every item: a list, or of items on disk one that stays there.
 

@@ -65,6 +65,23 @@ class Standardiser:
         if not sparse and setting is not True:
             binary = np.all([((x == 0) | (x == 1)).all(0) for x in blocks()], axis=0)
             mean[binary], scale[binary] = 0.0, 1.0
+        return cls._of(mean, scale)
+
+    @classmethod
+    def of_counts(cls, values: np.ndarray, counts: np.ndarray) -> Standardiser | None:
+        """The standardiser that centres and scales columns of few different values.
+
+        Args:
+            values: the values ``(V,)``.
+            counts: how often each column has each of them, ``(V, d)``: the same whatever the order
+                in which rows were read.
+        """
+        rows, values = counts.sum(0), values.astype(np.float64)[:, None]
+        mean = (counts * values).sum(0) / rows
+        return cls._of(mean, np.sqrt((counts * (values - mean) ** 2).sum(0) / rows))
+
+    @classmethod
+    def _of(cls, mean: np.ndarray, scale: np.ndarray) -> Standardiser | None:
         scale[scale < 1e-12] = 1.0
         if not mean.any() and (scale == 1.0).all():
             return None

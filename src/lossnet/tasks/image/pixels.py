@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from math import prod
 from numbers import Integral
 from typing import Any
 
@@ -17,6 +18,7 @@ from lossnet.method import Method
 from lossnet.nets import FCN, SharedFeatures, UNet
 from lossnet.parameters import with_value
 from lossnet.recipes import defaults
+from lossnet.tasks.image.disk_pictures import blocks_of
 from lossnet.tasks.image.images import ImageData, Size, known_pixels
 from lossnet.tasks.image.metrics import IMAGE_METRICS
 from lossnet.tasks.standardiser import Standardiser
@@ -203,6 +205,17 @@ def crops_of(crops: int | None, images: int) -> dict[str, int]:
     return {"times": max(1, min(MOST_CROPS, EPOCH_CROPS // images)), "most": EPOCH_CROPS}
 
 
+def standardiser_of(data: ImageData) -> Standardiser | None:
+    """What centres and scales the channels of training images, read some at a time."""
+    if data.images.dtype != np.uint8:
+        return Standardiser.of(data.floats().reshape(-1, data.channels), True)
+    counts = np.zeros((256, data.channels), dtype=np.int64)
+    for images in blocks_of(data.images):
+        for channel in range(data.channels):
+            counts[:, channel] += np.bincount(images[..., channel].reshape(-1), minlength=256)
+    return Standardiser.of_counts(np.arange(256, dtype=np.float32) / np.float32(255.0), counts)
+
+
 def check_fits(data: ImageData, model: Any, what: str | None = None) -> None:
     """Raise unless a model can take the data, judged by what it learnt of its training data.
 
@@ -237,7 +250,8 @@ def far_from_training(data: ImageData, standardiser: Standardiser | None) -> str
     """A warning where the images are on another scale than those of training, else None."""
     if standardiser is None or len(standardiser.mean) != data.channels:
         return None  # check_fits reports a channel mismatch
-    means = data.images.mean((0, 1, 2), dtype=np.float64)
+    sums = sum(part.sum((0, 1, 2), dtype=np.float64) for part in blocks_of(data.images))
+    means = sums / prod(data.images.shape[:3])
     means = means / 255 if data.images.dtype == np.uint8 else means  # without a copy of all images
     distance = np.abs(means - standardiser.mean) / standardiser.scale
     channel = int(distance.argmax())
@@ -272,19 +286,24 @@ def named_classes(classes: Any, data: ImageData, what: str | None = None) -> lis
     names = [str(c) for c in (range(int(classes)) if isinstance(classes, Integral) else classes)]
     if len(names) < 2 or len(set(names)) < len(names):
         raise SettingError(f"classes must be at least 2, with different names, got {classes!r}")
-    known = known_pixels(data.masks, len(names))
-    masks = data.masks if known is None else np.where(known, data.masks, 0)
-    if masks.max() >= len(names):
-        row = int(np.argmax((masks >= len(names)).any((1, 2))))
-        mask = f"the mask of image {data.names[row]!r} has the class {masks[row].max()}"
+    if _largest(data.mask_values, len(names)) >= len(names):
+        highest = (_largest(mask, len(names)) for mask in data.masks)
+        row, largest = next((k, most) for k, most in enumerate(highest) if most >= len(names))
+        mask = f"the mask of image {data.names[row]!r} has the class {largest}"
         there = f"there are {len(names)}: {', '.join(names)} (numbered from 0)"
         raise DataError(f"{what}: {mask}, and {there}; declare all classes, or correct the mask")
     return names
 
 
+def _largest(values: np.ndarray, classes: int) -> int:
+    """The largest value of a mask that is known."""
+    known = known_pixels(values, classes)
+    return int(values.max() if known is None else values.max(where=known, initial=0))
+
+
 def _check_gaps(data: ImageData, what: str) -> None:
     """Raise where masks use so few of the classes they imply that others must be meant."""
-    values = [v for v in np.unique(np.asarray(data.masks)).tolist() if v < data.classes]
+    values = [v for v in np.unique(data.mask_values).tolist() if v < data.classes]
     if data.classes > 2 and 2 * len(values) < data.classes:
         listed = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
         masks = f"{what}: the masks hold the values {listed} up to {values[-1]}, which would be "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from lossnet.data.disk_items import DiskItems, chosen, lengths_of
+from lossnet.data.disk_items import DiskItems, chosen, join_items, lengths_of
 from lossnet.errors import DataError
 from lossnet.tasks.parts import cut_rows
 
@@ -176,10 +176,10 @@ class SequenceData:
             documents += [base + number for number in data.documents or ()]
         return replace(
             first,
-            tokens=[sentence for data in datas for sentence in data.tokens],
-            tags=[tags for data in datas for tags in data.tags or []] if first.labelled else None,
+            tokens=join_items([data.tokens for data in datas]),
+            tags=join_items([data.tags or [] for data in datas]) if first.labelled else None,
             columns={
-                key: [row for data in datas for row in data.columns[key]] for key in first.columns
+                key: join_items([data.columns[key] for data in datas]) for key in first.columns
             },
             documents=None if any(data.documents is None for data in datas) else documents,
             notes=list(dict.fromkeys(note for data in datas for note in data.notes)),
