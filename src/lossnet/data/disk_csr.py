@@ -11,14 +11,14 @@ from scipy.sparse import csr_matrix
 
 from lossnet.data import disk_rows
 from lossnet.data.archive import mapped_arrays
-from lossnet.data.disk_rows import DiskRows
+from lossnet.data.disk_rows import DiskRows, pieces
 from lossnet.errors import DataError
 
 #: The arrays of a CSR matrix, as ``scipy.sparse.save_npz`` names them.
 PIECES = ("data", "indices", "indptr", "shape")
 #: Row ends that are checked at a time.
 _ENDS = 1 << 20
-_AGAIN = "write it again, with lossnet.tasks.multilabel.write_sparse or scipy.sparse.save_npz"
+_AGAIN = "write it again, with write_sparse or scipy.sparse.save_npz"
 
 
 class DiskCSR(DiskRows):
@@ -100,15 +100,25 @@ class DiskCSR(DiskRows):
         starts, ends = self._indptr[chosen].astype(np.int64), self._indptr[chosen + 1]
         lengths = ends.astype(np.int64) - starts
         indptr = np.concatenate([[0], np.cumsum(lengths)])
-        places: Any = slice(int(starts[0]), int(ends[-1])) if len(chosen) else slice(0)
-        if (starts[1:] != ends[:-1]).any():  # not one after another
-            places = np.repeat(starts - indptr[:-1], lengths) + np.arange(indptr[-1])
-        indices = np.array(self._indices[places])
+        indices = np.empty(indptr[-1], dtype=self._indices.dtype)
+        data = np.empty(indptr[-1], dtype=np.float32)
+        with np.errstate(over="ignore"):
+            for some in pieces(len(chosen)):
+                places = self._places(starts[some], lengths[some])
+                here = slice(indptr[some.start], indptr[some.stop])
+                indices[here], data[here] = self._indices[places], self._matrix[places]
+                self._release()
         if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < self._shape[1]:
             self._refuse_columns(chosen, indptr, indices)
-        with np.errstate(over="ignore"):
-            data = np.array(self._matrix[places], dtype=np.float32)
         return csr_matrix((data, indices, indptr), shape=(len(chosen), self._shape[1]))
+
+    def _places(self, starts: np.ndarray, lengths: np.ndarray) -> Any:
+        """Where the entries of rows are: a slice of those one after another, or numbers."""
+        ends = starts + lengths
+        if (starts[1:] == ends[:-1]).all():
+            return slice(int(starts[0]), int(ends[-1]))
+        before = np.cumsum(lengths) - lengths
+        return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
 
     def _release(self, *more: Any) -> None:
         super()._release(self._indices, self._indptr, *more)
@@ -135,7 +145,7 @@ def open_csr(path: str | Path, name: str = "") -> DiskCSR:
 
     Args:
         path: a file of ``scipy.sparse.save_npz(path, matrix, compressed=False)``, or of
-            :func:`~lossnet.tasks.multilabel.write_sparse`.
+            ``write_sparse``.
         name: ``"X"`` or ``"Y"``, of the latter; empty for the former.
 
     Example::

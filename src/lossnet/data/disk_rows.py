@@ -15,7 +15,14 @@ from lossnet.errors import DataError
 
 #: Bytes that are read at a time where all rows are needed.
 BLOCK = 1 << 24
+#: Rows that are read before the memory of their pages is given back.
+_PIECE = 256
 Read = Callable[[Any], Any]
+
+
+def pieces(rows: int) -> Iterator[slice]:
+    """Rows in order, some at a time: each may bring many pages of a file into memory."""
+    return (slice(first, min(first + _PIECE, rows)) for first in range(0, rows, _PIECE))
 
 
 class DiskRows:
@@ -83,13 +90,16 @@ class DiskRows:
             self._file.check()
         chosen = np.arange(len(self)) if self._rows is None else self._rows
         found = self._taken(chosen)
-        self._release()
         for read in self._reads:
             found = read(found)
         return found
 
     def _taken(self, chosen: np.ndarray) -> Any:
-        return np.asarray(self._matrix[chosen], dtype=np.float32)  # a copy: of chosen rows
+        found = np.empty((len(chosen), self._matrix.shape[1]), dtype=np.float32)
+        for some in pieces(len(chosen)):
+            found[some] = self._matrix[chosen[some]]
+            self._release()
+        return found
 
     def _release(self, *more: Any) -> None:
         """Give back the memory that pages of the file take, which would else count as used."""

@@ -205,17 +205,6 @@ def crops_of(crops: int | None, images: int) -> dict[str, int]:
     return {"times": max(1, min(MOST_CROPS, EPOCH_CROPS // images)), "most": EPOCH_CROPS}
 
 
-def standardiser_of(data: ImageData) -> Standardiser | None:
-    """What centres and scales the channels of training images, read some at a time."""
-    if data.images.dtype != np.uint8:
-        return Standardiser.of(data.floats().reshape(-1, data.channels), True)
-    counts = np.zeros((256, data.channels), dtype=np.int64)
-    for images in blocks_of(data.images):
-        for channel in range(data.channels):
-            counts[:, channel] += np.bincount(images[..., channel].reshape(-1), minlength=256)
-    return Standardiser.of_counts(np.arange(256, dtype=np.float32) / np.float32(255.0), counts)
-
-
 def check_fits(data: ImageData, model: Any, what: str | None = None) -> None:
     """Raise unless a model can take the data, judged by what it learnt of its training data.
 

@@ -22,7 +22,13 @@ from lossnet.ranges import Choice, Dimension, Range
 from lossnet.spaces import Binary, Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.image import pixels
-from lossnet.tasks.image.crops import FixedCrops, RandomCrops, image_tensor, pixels_of
+from lossnet.tasks.image.crops import (
+    FixedCrops,
+    RandomCrops,
+    image_tensor,
+    pixels_of,
+    standardiser_of,
+)
 from lossnet.tasks.image.deciding import PixelDecisions
 from lossnet.tasks.image.exported_pixels import exported
 from lossnet.tasks.image.folders import as_images
@@ -176,7 +182,7 @@ class ImageSegmenter(PixelDecisions):
         self.crop_: Size = pixels.crop_of(self.crop, data.size)
 
     def _learn(self, data: ImageData, validation: Any, unlabelled: Any, seed: int) -> None:
-        self.standardiser_ = pixels.standardiser_of(data)
+        self.standardiser_ = standardiser_of(data)
 
     def _check_fits(self, data: ImageData, what: str | None = None) -> ImageData:
         pixels.check_fits(data, self, what)
