@@ -6,8 +6,9 @@
 file of tagged sentences, ``pictures`` a folder of PNG pictures and masks; all are synthetic, and
 written to a temporary folder. Every row of the table is a process of its own. It fits one epoch
 (of ``conll`` forty batches), with validation data of one small size, and prints its seconds of CPU
-and the peak of its resident memory above that of a small fit, which counts what is imported. ``in memory`` is the
-default for files of this size; ``on disk`` lowers the sizes from which data stays there.
+and the peak of its resident memory above that of a small fit, which counts what is imported.
+``in memory`` is the default for files of this size; ``on disk`` lowers the sizes from which data
+stays there.
 """
 
 from __future__ import annotations

@@ -75,8 +75,14 @@ def assert_same(ours, theirs) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [{}, {"classes": 4}, {"unknown": True}, {"grey": True}, {"deep": True}]
-    + [{"black_and_white": True}],
+    [
+        {},
+        {"classes": 4},
+        {"unknown": True},
+        {"grey": True},
+        {"deep": True},
+        {"black_and_white": True},
+    ],
 )
 @pytest.mark.parametrize("size", [None, (12, 10)])
 def test_images_are_those_in_memory(tmp_path, both, monkeypatch, kind, size) -> None:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from lossnet.batch import Batch
 from lossnet.exporting.runtime.tiling import sides_of
-from lossnet.tasks.image.disk_pictures import DiskPictures, blocks_of
+from lossnet.tasks.image.disk_pictures import DiskPictures
 from lossnet.tasks.image.images import ImageData, Size, known_pixels
 from lossnet.tasks.standardiser import Standardiser
 from lossnet.training.source import random_order, row_slices
@@ -62,17 +62,6 @@ def pixels_of(
         for make in makes
     ]
     return made[0], made[1], made[2]
-
-
-def standardiser_of(data: ImageData) -> Standardiser | None:
-    """What centres and scales the channels of training images, read some at a time."""
-    if data.images.dtype != np.uint8:
-        return Standardiser.of(data.floats().reshape(-1, data.channels), True)
-    counts = np.zeros((256, data.channels), dtype=np.int64)
-    for images in blocks_of(data.images):
-        for channel in range(data.channels):
-            counts[:, channel] += np.bincount(images[..., channel].reshape(-1), minlength=256)
-    return Standardiser.of_counts(np.arange(256, dtype=np.float32) / np.float32(255.0), counts)
 
 
 def image_tensor(data: ImageData, standardiser: Standardiser | None, device: str) -> Tensor:

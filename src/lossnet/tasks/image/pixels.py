@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from math import prod
 from numbers import Integral
 from typing import Any
 
@@ -18,15 +17,11 @@ from lossnet.method import Method
 from lossnet.nets import FCN, SharedFeatures, UNet
 from lossnet.parameters import with_value
 from lossnet.recipes import defaults
-from lossnet.tasks.image.disk_pictures import blocks_of
 from lossnet.tasks.image.images import ImageData, Size, known_pixels
 from lossnet.tasks.image.metrics import IMAGE_METRICS
-from lossnet.tasks.standardiser import Standardiser
 
 #: More classes than 16-bit masks can hold are a mistake.
 MOST_CLASSES = 2**16
-#: Deviations from the training images' mean beyond which a channel must have another scale.
-FAR = 30.0
 #: The longest side of a crop that is not asked for.
 LARGEST_CROP = 64
 #: Crops of an epoch, and the most of one image, that are not asked for.
@@ -233,23 +228,6 @@ def check_fits(data: ImageData, model: Any, what: str | None = None) -> None:
         came = f"{what} has grey values scaled from 0 to {data.white}"
         remedy = f"read it with load_images(path, white={white})"
         raise DataError(f"{came}, and in training from 0 to {white}; {remedy}")
-
-
-def far_from_training(data: ImageData, standardiser: Standardiser | None) -> str | None:
-    """A warning where the images are on another scale than those of training, else None."""
-    if standardiser is None or len(standardiser.mean) != data.channels:
-        return None  # check_fits reports a channel mismatch
-    sums = sum(part.sum((0, 1, 2), dtype=np.float64) for part in blocks_of(data.images))
-    means = sums / prod(data.images.shape[:3])
-    means = means / 255 if data.images.dtype == np.uint8 else means  # without a copy of all images
-    distance = np.abs(means - standardiser.mean) / standardiser.scale
-    channel = int(distance.argmax())
-    if distance[channel] <= FAR:
-        return None
-    mean, scale = standardiser.mean[channel], standardiser.scale[channel]
-    came = f"{data.name}: channel {channel} has a mean of {means[channel]:.4g}"
-    rule = "uint8 images count as 0 to 1 and other numbers as they are: use images as in training"
-    return f"{came}, and in training {mean:.4g} with a deviation of {scale:.4g}; {rule}"
 
 
 def check_classes(value: Any) -> None:

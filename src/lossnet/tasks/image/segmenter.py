@@ -22,19 +22,14 @@ from lossnet.ranges import Choice, Dimension, Range
 from lossnet.spaces import Binary, Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.image import pixels
-from lossnet.tasks.image.crops import (
-    FixedCrops,
-    RandomCrops,
-    image_tensor,
-    pixels_of,
-    standardiser_of,
-)
+from lossnet.tasks.image.crops import FixedCrops, RandomCrops, image_tensor, pixels_of
 from lossnet.tasks.image.deciding import PixelDecisions
 from lossnet.tasks.image.exported_pixels import exported
 from lossnet.tasks.image.folders import as_images
 from lossnet.tasks.image.images import ImageData, Size, known_pixels, known_rows
 from lossnet.tasks.image.metrics import IMAGE_METRICS
 from lossnet.tasks.image.paper_settings import FORMER, PAPERS
+from lossnet.tasks.image.scales import far_from_training, standardiser_of
 from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.networks import NetFactory
@@ -187,7 +182,7 @@ class ImageSegmenter(PixelDecisions):
     def _check_fits(self, data: ImageData, what: str | None = None) -> ImageData:
         pixels.check_fits(data, self, what)
         # Validation data is checked before anything is learnt.
-        if note := pixels.far_from_training(data, getattr(self, "standardiser_", None)):
+        if note := far_from_training(data, getattr(self, "standardiser_", None)):
             warnings.warn(note, stacklevel=4)
         return data
 
