@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,6 +15,7 @@ from lossnet.data.disk_csr import DiskCSR
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel import MultiLabelData, arrays, load, open_csr, write_sparse
 from lossnet.tasks.multilabel.imputer import Imputer
+from lossnet.tasks.multilabel.task import TASK
 from lossnet.tasks.standardiser import Standardiser
 
 
@@ -172,6 +175,29 @@ def test_commands_train_evaluate_and_predict(tmp_path, monkeypatch, capsys, many
         texts = capsys.readouterr().out.replace(str(limit), "")
         said.append((texts, found.read_text()))
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("threshold", [None, 0.3, 0.5])
+def test_many_labels_are_measured_some_rows_at_a_time(tmp_path, monkeypatch, threshold) -> None:
+    X, Y = problem()
+    path = write_sparse(tmp_path / "d.npz", chunks(X, Y))
+    settings = {"hidden": (4,), "max_epochs": 2, "random_state": 0}
+    model = MultiLabelClassifier("cross-entropy", **settings).fit(load(path))
+    args = Namespace(threshold=threshold)
+    expected = TASK.measure(model, load(path), args)
+    rows = list(TASK.json_rows(model, load(path), proba=True))
+    monkeypatch.setattr(arrays, "MOST_ENTRIES", 200)
+    monkeypatch.setattr(disk_rows, "BLOCK", 300)
+    for limit in (1 << 28, 1000):
+        monkeypatch.setattr(archive, "ON_DISK", limit)
+        data = load(path)
+        assert isinstance(data.Y, DiskCSR) == (limit == 1000)
+        found = TASK.measure(model, data, args)
+        assert found.keys() == expected.keys()
+        for how, metrics in found.items():
+            assert metrics == pytest.approx({name: expected[how][name] for name in metrics})
+            assert expected[how].keys() - metrics.keys() == {"map"}
+        assert list(TASK.json_rows(model, data, proba=True)) == rows
 
 
 # Bad input -------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lossnet.data.disk_csr import DiskCSR
 from lossnet.errors import DataError
 
 Bools = NDArray[np.bool_]
@@ -26,6 +25,11 @@ MOST_ENTRIES = 2**26
 def is_large(Y: Any) -> bool:
     """Whether ``Y`` is a sparse matrix that is not to be made dense."""
     return hasattr(Y, "tocsr") and Y.shape[0] * Y.shape[1] > MOST_ENTRIES
+
+
+def _is_on_disk(Y: Any) -> bool:
+    """Whether a sparse matrix is one on disk; asked so, scipy need not be imported."""
+    return hasattr(Y, "blocks")
 
 
 def rows_at_a_time(labels: int) -> int:
@@ -45,19 +49,19 @@ def parts_of(Y: Any) -> Iterator[NDArray[Any]]:
 
 def sparse_labels(Y: Any, name: str, labels: Sequence[str] = ()) -> Any:
     """A sparse matrix of 0 and 1 as CSR of uint8; other values, NaN too, are an error."""
-    if isinstance(Y, DiskCSR):
+    if _is_on_disk(Y):
         return _labels_on_disk(Y, name, labels)
     return _binary(found := Y.tocsr(), name, labels, own=found is Y)
 
 
 def sparse_rows(Y: Any) -> Any:
     """A sparse matrix of which rows can be chosen: CSR, on disk if it is there."""
-    return Y if isinstance(Y, DiskCSR) else Y.tocsr()
+    return Y if _is_on_disk(Y) else Y.tocsr()
 
 
 def sparse_blocks(Y: Any) -> Iterator[Any]:
     """The rows of a sparse matrix in order, CSR: some at a time of those on disk."""
-    yield from Y.blocks() if isinstance(Y, DiskCSR) else [Y]
+    yield from Y.blocks() if _is_on_disk(Y) else [Y]
 
 
 def sets_of(Y: Any) -> Iterator[bytes]:
@@ -67,7 +71,23 @@ def sets_of(Y: Any) -> Iterator[bytes]:
             yield own.tobytes()
 
 
-def _labels_on_disk(Y: DiskCSR, name: str, labels: Sequence[str]) -> DiskCSR:
+def sparse_counts(Y: Any, P: Any, axis: int) -> list[NDArray[np.intp]]:
+    """tp, predicted and gold of every row (0) or label (1) of sparse matrices."""
+    truth, predicted = sparse_labels(Y, "Y"), sparse_labels(P, "P")
+    if truth.shape != predicted.shape:
+        shapes = f"{truth.shape} and {predicted.shape}"
+        raise DataError(f"Y and P have shapes {shapes}: expected the same")
+    counts, first = [], 0
+    for gold in sparse_blocks(truth):  # some rows at a time of those on disk
+        found = predicted[first : first + gold.shape[0]]
+        both = (gold.multiply(found), found, gold)
+        counts.append([np.asarray(one.sum(1 - axis)).ravel().astype(np.intp) for one in both])
+        first += gold.shape[0]
+    join = np.concatenate if axis == 0 else partial(np.sum, axis=0)
+    return [join(parts) for parts in zip(*counts, strict=True)]
+
+
+def _labels_on_disk(Y: Any, name: str, labels: Sequence[str]) -> Any:
     """Labels that stay on disk, checked; rows chosen of such are checked already."""
     if Y.checked:
         return Y
