@@ -109,7 +109,7 @@ class TokenCoder:
             _numbered([*new, *first, *(word for word in known if word not in met)]),
             lowercase,
             _numbered(letters),
-            {name: _numbered(sorted({*chain.from_iterable(rows)})) for name, rows in columns.items()},
+            {n: _numbered(sorted({*chain.from_iterable(rows)})) for n, rows in columns.items()},
             case,
             learned=2 + len(new),
             trained=2 + len(new) + len(first),
