@@ -121,18 +121,6 @@ def open_picture(path: Path, size: Size | None, *, mask: bool = False) -> Pictur
     return Picture(path, np.asarray(picture), own, depth)
 
 
-def size_of(path: Path) -> Size | None:
-    """Height and width of a picture, of which only the beginning is read; None of a damaged one."""
-    image = _pillow()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", image.DecompressionBombWarning)
-            with image.open(path, formats=_kinds()) as picture:
-                return picture.height, picture.width
-    except Exception:  # open_picture reports the reason
-        return None
-
-
 def white_of(pictures: Iterable[Picture]) -> int | None:
     """What counts as white: the least of :data:`WHITES` that no value exceeds; None of 8 bits."""
     highest = [picture.depth[1] for picture in pictures if picture.depth is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -70,20 +71,12 @@ def read_folders(
             together decide.
     """
     pairs = {part: _pairs(folder, with_masks=with_masks) for part, folder in folders.items()}
-    stays = _pixel_bytes([images for images, _, _ in pairs.values()], size) >= disk_pictures.ON_DISK
-    opened = {part: _open(folders[part], *pairs[part], size, stays) for part in folders}
+    total = sum(len(images) for images, _, _ in pairs.values())
+    opened = {part: _open(folders[part], *pairs[part], size, total) for part in folders}
     if white is None:
         pictures = (picture for one in opened.values() for picture in one.pictures)
         white = picture_files.white_of(pictures)
     return {part: _assembled(one, size, name, white) for part, one in opened.items()}
-
-
-def _pixel_bytes(folders: Sequence[Mapping[str, Path]], size: Size | None) -> int:
-    """Bytes of all pictures in colours, judged by the first that can be read."""
-    files = [file for images in folders for file in images.values()]
-    sizes = (size or picture_files.size_of(file) for file in files)
-    height, width = next((one for one in sizes if one is not None), (0, 0))
-    return len(files) * height * width * 3
 
 
 def _open(
@@ -92,9 +85,10 @@ def _open(
     masks: Mapping[str, Path],
     unused: Sequence[str],
     size: Size | None,
-    on_disk: bool,
+    total: int,
 ) -> _Opened:
-    opened = _Opened(notes=left_out(folder, unused), on_disk=on_disk)
+    """The pictures of a folder; the size of the first decides whether the ``total`` is large."""
+    opened = _Opened(notes=left_out(folder, unused))
     damaged: list[DamagedError] = []
     for label, file in images.items():
         try:
@@ -105,15 +99,19 @@ def _open(
             opened.notes.append(f"{error}; {'the pair' if masks else 'it'} is left out")
             warnings.warn(opened.notes[-1], picture_files.DamagedImageWarning, stacklevel=6)
             continue
+        if not opened.pictures:
+            pixels = total * prod(picture.pixels.shape[:2])
+            opened.on_disk = 3 * pixels >= disk_pictures.ON_DISK
         if mask is not None:
             _check_size(picture, masks[label], mask)
-            if on_disk:
+            if opened.on_disk:
                 mask = checked_masks([mask], [label], folder.name)[0]
                 opened.values.append(np.unique(mask))
                 opened.mask_files.append(masks[label])
-            opened.masks.append(_hollow(mask) if on_disk else mask)
-        pixels = _hollow(picture.pixels) if on_disk else picture.pixels
-        opened.pictures.append(picture._replace(pixels=pixels))
+            opened.masks.append(_hollow(mask) if opened.on_disk else mask)
+        if opened.on_disk:
+            picture = picture._replace(pixels=_hollow(picture.pixels))
+        opened.pictures.append(picture)
         opened.names.append(label)
     if not opened.pictures:
         raise DataError(f"no picture of {folder} can be read: {_reasons(damaged)}")
