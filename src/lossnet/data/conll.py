@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,12 +16,12 @@ _NOT_A_WORD = re.compile(r"\d+-\d+|\d+\.\d+")
 
 
 class Table(NamedTuple):
-    """The cells of every token, by sentence.
+    """The cells of every token, by sentence, in memory or on disk.
 
     ``documents`` holds the number of each sentence's document; None where none are marked.
     """
 
-    sentences: list[list[list[str]]]
+    sentences: Sequence[list[list[str]]]
     documents: list[int] | None
 
     @property
@@ -47,39 +48,70 @@ def numbered_rows(rows: list[list[str]]) -> list[list[str]]:
     return [cells for cells in rows if not _NOT_A_WORD.fullmatch(cells[0])]
 
 
+class TokenLines:
+    """The tokens among the lines of a file, all with the same number of cells, none of them empty.
+
+    Args:
+        path: the file's, for errors.
+        separator: what stands between cells; where None, the first token's line decides.
+        comment: how lines to leave out begin, besides comments of known shapes.
+    """
+
+    def __init__(self, path: str | Path, separator: str | None, comment: str | None) -> None:
+        self._path, self.separator, self._comment = path, separator, comment
+        #: Whether a line marks a document.
+        self.marked = False
+
+    def read(self, lines: Iterable[str]) -> Iterator[tuple[int | None, list[str]]]:
+        """For each token the number of its document where it begins a sentence, and its cells."""
+        document, used, first, width, ended = 0, False, 0, 0, True
+        for number, line in enumerate(lines, start=1):
+            if not line.strip(" \t"):
+                ended = True
+            elif _MARK.match(line):
+                self.marked = ended = True
+                document, used = document + used, False  # those without sentences get no number
+            elif not self._is_comment(line):
+                first = first or number
+                self.separator = self.separator or ("\t" if "\t" in line else None)
+                cells = _cells(line, self.separator)
+                width = width or len(cells)
+                if len(cells) != width:
+                    counts = f"{len(cells)} columns where line {first} has {width}"
+                    raise DataError(
+                        f"{self._path}, line {number}: {counts}: {line!r}; is the file cut short, "
+                        "the separator another, or the line a comment?"
+                    )
+                if "" in cells:
+                    empty = f"column {cells.index('')} (counted from 0) is empty"
+                    raise DataError(f"{self._path}, line {number}: {empty}: {line!r}")
+                yield (document if ended else None), cells
+                used, ended = True, False
+        if not first:
+            what = "holds no tokens, only blank lines, comments or document marks"
+            raise DataError(f"{self._path} {what}")
+
+    def sentence(self, text: str) -> list[list[str]]:
+        """The cells of the tokens in the lines of one sentence, which :meth:`read` has seen."""
+        lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+        return [_cells(line, self.separator) for line in lines if not self._is_comment(line)]
+
+    def _is_comment(self, line: str) -> bool:
+        own = self._comment is not None and line.startswith(self._comment)
+        return own or _COMMENT.match(line) is not None
+
+
 def read_table(text: str, path: str | Path, *, separator: str | None, comment: str | None) -> Table:
-    """The tokens of a file's text, all with the same number of cells, none of them empty."""
+    """The tokens of a file's text."""
     sentences: list[list[list[str]]] = []
     documents: list[int] = []
-    document = first = 0
-    marked, ended = False, True
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip(" \t"):
-            ended = True
-        elif _MARK.match(line):
-            marked = ended = True
-            document += document in documents[-1:]  # documents without sentences get no number
-        elif not (_COMMENT.match(line) or (comment and line.startswith(comment))):
-            if not first:
-                first = number
-                separator = separator or ("\t" if "\t" in line else None)
-            if ended:
-                sentences.append([])
-                documents.append(document)
-                ended = False
-            sentences[-1].append(cells := _cells(line, separator))
-            if len(cells) != (width := len(sentences[0][0])):
-                raise DataError(
-                    f"{path}, line {number}: {len(cells)} columns where line {first} has {width}: "
-                    f"{line!r}; is the file cut short, the separator another, or the line a "
-                    "comment?"
-                )
-            if "" in cells:
-                empty = f"column {cells.index('')} (counted from 0) is empty"
-                raise DataError(f"{path}, line {number}: {empty}: {line!r}")
-    if not sentences:
-        raise DataError(f"{path} holds no tokens, only blank lines, comments or document marks")
-    return Table(sentences, documents if marked else None)
+    tokens = TokenLines(path, separator, comment)
+    for document, cells in tokens.read(text.split("\n")):
+        if document is not None:
+            sentences.append([])
+            documents.append(document)
+        sentences[-1].append(cells)
+    return Table(sentences, documents if tokens.marked else None)
 
 
 def _cells(line: str, separator: str | None) -> list[str]:

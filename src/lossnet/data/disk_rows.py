@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import copy
+import mmap
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from lossnet.data.unchanged import Unchanged
 from lossnet.errors import DataError
 
 #: Bytes that are read at a time where all rows are needed.
 BLOCK = 1 << 24
-Read = Callable[[np.ndarray], np.ndarray]
+#: Rows that are read before the memory of their pages is given back.
+_PIECE = 256
+Read = Callable[[Any], Any]
+
+
+def pieces(rows: int) -> Iterator[slice]:
+    """Rows in order, some at a time: each may bring many pages of a file into memory."""
+    return (slice(first, min(first + _PIECE, rows)) for first in range(0, rows, _PIECE))
 
 
 class DiskRows:
@@ -27,11 +37,15 @@ class DiskRows:
     """
 
     ndim, dtype = 2, np.dtype(np.float32)
+    #: Whether all values have been read once and found to be valid.
+    checked = False
 
     def __init__(
-        self, matrix: np.ndarray, rows: np.ndarray | None = None, reads: tuple[Read, ...] = ()
+        self, matrix: Any, rows: np.ndarray | None = None, reads: tuple[Read, ...] = ()
     ) -> None:
         self._matrix, self._rows, self._reads = matrix, rows, reads
+        name = getattr(matrix, "filename", None)
+        self._file = None if name is None else Unchanged(name)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -42,7 +56,7 @@ class DiskRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows: Any) -> DiskRows:
+    def __getitem__(self, rows: Any) -> Self:
         """Some rows: their numbers, from 0, or a slice."""
         if isinstance(rows, tuple):
             raise DataError(
@@ -53,38 +67,84 @@ class DiskRows:
             rows = self._rows[rows]
         elif isinstance(rows, slice):
             rows = np.arange(*rows.indices(len(self)))
-        return DiskRows(self._matrix, rows, self._reads)
+        elif (rows := np.asarray(rows)).dtype == bool:
+            rows = np.flatnonzero(rows)
+        return self._with(_rows=rows)
 
-    def then(self, read: Read) -> DiskRows:
+    def then(self, read: Read) -> Self:
         """The same rows, which pass this function too when they are read."""
-        return DiskRows(self._matrix, self._rows, (*self._reads, read))
+        return self._with(_reads=(*self._reads, read))
 
-    def toarray(self) -> np.ndarray:
-        """The rows in memory."""
+    def as_checked(self) -> Self:
+        """The same rows, of which all values are known to be valid."""
+        return self._with(checked=True)
+
+    def _with(self, **changes: Any) -> Self:
+        twin = copy.copy(self)
+        twin.__dict__.update(changes)
+        return twin
+
+    def read(self) -> Any:
+        """The rows in memory, dense or CSR as they are on disk."""
+        if self._file is not None:
+            self._file.check()
         chosen = np.arange(len(self)) if self._rows is None else self._rows
-        found = np.asarray(self._matrix[chosen], dtype=np.float32)  # a copy: of chosen rows
+        found = self._taken(chosen)
         for read in self._reads:
             found = read(found)
+        return found
+
+    def _taken(self, chosen: np.ndarray) -> Any:
+        found = np.empty((len(chosen), self._matrix.shape[1]), dtype=np.float32)
+        for some in pieces(len(chosen)):
+            found[some] = self._matrix[chosen[some]]
+            self._release()
+        return found
+
+    def _release(self, *more: Any) -> None:
+        """Give back the memory that pages of the file take, which would else count as used."""
+        for array in (self._matrix, *more):
+            pages = getattr(array, "_mmap", None)
+            # What was written to a private copy of a file would be lost.
+            if pages is not None and array.mode == "r" and hasattr(mmap, "MADV_DONTNEED"):
+                pages.madvise(mmap.MADV_DONTNEED)
+
+    def toarray(self) -> np.ndarray:
+        """The rows in memory, dense."""
+        found: np.ndarray = self.read()
         return found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.toarray() if dtype is None else self.toarray().astype(dtype, copy=False)
 
-    def blocks(self) -> Iterator[np.ndarray]:
-        """All rows in order, some at a time."""
-        size = max(1, BLOCK // (4 * max(1, self.shape[1])))
-        for first in range(0, len(self), size):
-            yield self[first : first + size].toarray()
+    def blocks(self) -> Iterator[Any]:
+        """All rows in order, some at a time, dense or CSR as they are on disk."""
+        ends = self._block_ends()
+        for first, last in zip([0, *ends[:-1]], ends, strict=True):
+            yield self[first:last].read()
 
-    def csr_pieces(self) -> Iterator[np.ndarray]:
-        """What ``indptr``, ``indices`` and ``data`` of the CSR form hold, in turn."""
+    def _block_ends(self) -> list[int]:
+        """After which rows blocks end."""
+        size = max(1, BLOCK // (4 * max(1, self.shape[1])))
+        return [min(first + size, len(self)) for first in range(0, len(self), size)]
+
+    def csr_pieces(self, *, values: bool = True) -> Iterator[np.ndarray]:
+        """What ``indptr``, ``indices`` and with ``values`` ``data`` of the CSR form hold."""
         yield np.zeros(1, dtype=np.int64)
         before = 0
-        for block in self.blocks():
-            ends = csr_matrix(block).indptr[1:].astype(np.int64) + before
+        for block in self._canonical():
+            ends = block.indptr[1:].astype(np.int64) + before
             before = int(ends[-1])
             yield ends
+        for block in self._canonical():
+            yield block.indices.astype(np.int64)
+        for block in self._canonical() if values else ():
+            yield block.data
+
+    def _canonical(self) -> Iterator[Any]:
+        """The blocks as CSR, columns in order and without zeros."""
         for block in self.blocks():
-            yield csr_matrix(block).indices.astype(np.int64)
-        for block in self.blocks():
-            yield csr_matrix(block).data
+            found = csr_matrix(block)
+            found.sum_duplicates()
+            found.eliminate_zeros()
+            yield found

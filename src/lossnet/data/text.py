@@ -53,16 +53,25 @@ def decoded(raw: bytes, name: str, notes: list[str] | None = None) -> str:
     except UnicodeDecodeError as error:
         if notes is None:
             line = error.object.count(b"\n", 0, error.start) + 1
-            byte = error.object[error.start]
-            raise DataError(
-                f"{name}, line {line}: byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8"
-            ) from error
+            raise not_utf8(name, line, error) from error
         text = raw.decode("latin-1")
         notes.append(f"{Path(name).name} is not UTF-8; read as Latin-1")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise DataError(f"{name}, line {line}: a zero byte is not text; save the file as UTF-8")
+        raise zero_byte(name, line)
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def not_utf8(name: str, line: int, error: UnicodeDecodeError) -> DataError:
+    """The error about a byte in a line that is not UTF-8."""
+    byte = error.object[error.start]
+    what = f"byte 0x{byte:02x} is not UTF-8 text"
+    return DataError(f"{name}, line {line}: {what}; save the file as UTF-8")
+
+
+def zero_byte(name: str, line: int) -> DataError:
+    """The error about a zero byte in a line."""
+    return DataError(f"{name}, line {line}: a zero byte is not text; save the file as UTF-8")
 
 
 def read_lines(path: str | Path) -> tuple[list[str], list[str]]:

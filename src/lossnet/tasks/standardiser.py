@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,6 +65,23 @@ class Standardiser:
         if not sparse and setting is not True:
             binary = np.all([((x == 0) | (x == 1)).all(0) for x in blocks()], axis=0)
             mean[binary], scale[binary] = 0.0, 1.0
+        return cls._of(mean, scale)
+
+    @classmethod
+    def of_counts(cls, values: np.ndarray, counts: np.ndarray) -> Standardiser | None:
+        """The standardiser that centres and scales columns of few different values.
+
+        Args:
+            values: the values ``(V,)``.
+            counts: how often each column has each of them, ``(V, d)``: the same whatever the order
+                in which rows were read.
+        """
+        rows, values = counts.sum(0), values.astype(np.float64)[:, None]
+        mean = (counts * values).sum(0) / rows
+        return cls._of(mean, np.sqrt((counts * (values - mean) ** 2).sum(0) / rows))
+
+    @classmethod
+    def _of(cls, mean: np.ndarray, scale: np.ndarray) -> Standardiser | None:
         scale[scale < 1e-12] = 1.0
         if not mean.any() and (scale == 1.0).all():
             return None
@@ -109,22 +125,41 @@ def _block_scale(X: Any, setting: bool | str) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.sqrt(squares / len(X))
 
 
+class ColumnSums:
+    """Sums over the entries of sparse columns.
+
+    They are added one by one, so that blocks of rows have the sums of all rows to the last bit.
+
+    Args:
+        columns: how many there are.
+    """
+
+    def __init__(self, columns: int) -> None:
+        self.found = np.zeros(columns)
+
+    def add(self, columns: np.ndarray, values: Any) -> None:
+        """Add the entries of some rows, or a number for each of them."""
+        np.add.at(self.found, columns, np.asarray(values, dtype=np.float64))
+
+
 def _sparse_scale(X: Any, setting: bool | str) -> np.ndarray:
-    """What the columns of a sparse matrix are divided by."""
-    if setting == "auto":
-        return _typical_size(X)
+    """What the columns of a sparse matrix, in memory or on disk, are divided by."""
+    rows, width = X.shape
+    blocks = getattr(X, "blocks", lambda: [X])
     if setting == "min-max":
-        return np.asarray(abs(X).max(0).todense(), dtype=np.float64).ravel()
-    squares, means = (np.asarray(m.mean(0)).ravel() for m in (X.multiply(X), X))
-    found: np.ndarray = np.sqrt(np.maximum(squares - means**2, 0.0))
+        largest = [np.asarray(abs(x).max(0).todense(), dtype=np.float64) for x in blocks()]
+        return np.max([one.ravel() for one in largest], axis=0)
+    sums, squares, count, negative = (ColumnSums(width) for _ in range(4))
+    for x in blocks():
+        on = x.data != 0
+        values, columns = x.data[on].astype(np.float64), x.indices[on]
+        sums.add(columns, values)
+        squares.add(columns, values**2)
+        count.add(columns, 1.0)
+        negative.add(columns[values < 0], 1.0)
+    if setting == "auto":
+        # The root mean square of what is not zero; 1 for bags of words.
+        size: np.ndarray = np.sqrt(squares.found / np.maximum(count.found, 1))
+        return np.where((negative.found > 0) | (size > _LARGE), size, 1.0)
+    found: np.ndarray = np.sqrt(np.maximum(squares.found / rows - (sums.found / rows) ** 2, 0.0))
     return found
-
-
-def _typical_size(X: Any) -> np.ndarray:
-    """The root mean square of each column's values that are not zero; 1 for bags of words."""
-    on = X.data != 0
-    values, columns = X.data[on].astype(np.float64), X.indices[on]
-    total = partial(np.bincount, columns, minlength=X.shape[1])
-    size: np.ndarray = np.sqrt(total(values**2) / np.maximum(total(), 1))
-    negative = total(values < 0) > 0
-    return np.where(negative | (size > _LARGE), size, 1.0)

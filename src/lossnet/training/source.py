@@ -41,9 +41,9 @@ class Arrays:
 
     Args:
         X: ``(n, d)`` numpy array, scipy CSR matrix, or rows on disk: with ``blocks``, and
-            ``toarray`` of some of them.
+            ``toarray`` of some of them, and ``tocsr`` where they are sparse.
         Y: ``(n, *S)`` numpy array of targets, NaN where they are not known; a CSR matrix ``(n, L)``
-            that is made dense batch by batch; or None.
+            in memory or on disk that is made dense batch by batch; or None.
         device: where batches go.
         share: let a slice of rows be a view of ``X``, not a copy; for nets that never write to
             their input.
@@ -70,11 +70,11 @@ class Arrays:
         self._sparse = sparse and _stays_sparse(X, transform)
         #: A tensor, or rows that are read or made tensors batch by batch.
         self._x: Any
-        if self._sparse:
+        if hasattr(X, "blocks"):
+            self._x = X
+        elif self._sparse:
             X = _joined(X.tocsr() if transform is None else transform(X.tocsr()), extra)
             self._x, extra = X.astype(np.float32, copy=False), None
-        elif hasattr(X, "blocks"):
-            self._x = X
         elif hasattr(X, "tocsr") and 4 * X.shape[0] * X.shape[1] > _DENSE_BYTES:
             self._x = X.tocsr().astype(np.float32)
         else:
@@ -99,12 +99,21 @@ class Arrays:
             if isinstance(rows, slice) and not self._share:
                 x = x.clone()
         elif self._sparse:
-            x = coo_of(self._x[_numbers(rows)]).to(self._device)
+            x = coo_of(self._sparse_rows(rows)).to(self._device)
         else:
             x = self._tensor(self._x[_numbers(rows)].toarray())
             x = x if self._extra is None else torch.cat([x, _take(self._extra, rows)], dim=1)
         known = None if self._known is None else _take(self._known, rows)
         return Batch(x.to(self._dtype), self._target(rows), known=known)
+
+    def _sparse_rows(self, rows: Tensor | slice) -> Any:
+        """Sparse rows as the nets see them; those on disk are read and transformed now."""
+        found = self._x[_numbers(rows)]
+        if not hasattr(found, "blocks"):
+            return found
+        found = found.tocsr() if self._transform is None else self._transform(found.tocsr())
+        extra = None if self._extra is None else _take(self._extra, rows).cpu().numpy()
+        return _joined(found, extra).astype(np.float32, copy=False)
 
     def _target(self, rows: Tensor | slice) -> Tensor | None:
         if self._y is None:

@@ -12,9 +12,9 @@ from lossnet.tasks.image.pixels import (
     check_fits,
     crop_of,
     crops_of,
-    far_from_training,
     named_classes,
 )
+from lossnet.tasks.image.scales import far_from_training
 from lossnet.tasks.standardiser import Standardiser
 
 IMAGES = np.zeros((2, 4, 6, 3), np.uint8)

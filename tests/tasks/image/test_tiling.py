@@ -12,7 +12,7 @@ from lossnet import ImageSegmenter
 from lossnet.exporting.runtime import tiling
 from lossnet.exporting.runtime.tiling import tile_of, tiled
 from lossnet.tasks.image import segmenter
-from lossnet.tasks.image.crops import FixedCrops
+from lossnet.tasks.image.crops import FixedCrops, image_tensor
 
 
 @pytest.mark.parametrize("part", [1, 2, 3, 7, 16, 24, 64, 200])
@@ -102,7 +102,7 @@ def test_tiles_of_a_unet_are_close_to_the_whole_image(small_tiles, monkeypatch) 
 def test_an_image_of_one_tile_is_predicted_as_without_tiles() -> None:
     model = fitted()
     X, _ = images(3, 130, 140)
-    tensors, _ = model._tensors(model._data(X))
+    tensors = image_tensor(model._data(X), model.standardiser_, "cpu")
     with torch.no_grad():
         whole = torch.sigmoid(model.nets_["task"](tensors))
     np.testing.assert_array_equal(model.predict_proba(X), whole.numpy())

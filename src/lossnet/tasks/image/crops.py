@@ -8,8 +8,10 @@ numbers, and all randomness is in the generator that draws them.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,31 +20,72 @@ from torch import Tensor
 
 from lossnet.batch import Batch
 from lossnet.exporting.runtime.tiling import sides_of
+from lossnet.tasks.image.disk_pictures import DiskPictures
 from lossnet.tasks.image.images import ImageData, Size, known_pixels
 from lossnet.tasks.standardiser import Standardiser
 from lossnet.training.source import random_order, row_slices
 
 
-def tensors_of(
-    data: ImageData, standardiser: Standardiser | None, classes: int, device: str
-) -> tuple[Tensor, Tensor | None]:
-    """Images, standardised, and where there are masks the targets."""
+class DiskTensors:
+    """Tensors of pictures on disk, each made when it is asked for.
+
+    Args:
+        data: the pictures.
+        make: gives tensors ``(n, ...)`` of some of them.
+    """
+
+    def __init__(self, data: ImageData, make: Callable[[ImageData], Tensor]) -> None:
+        self._data, self._make = data, make
+        self.shape = (len(data), *make(data.subset([0])).shape[1:])
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, number: int) -> Tensor:
+        return self._make(self._data.subset([number]))[0]
+
+
+def pixels_of(
+    data: ImageData, *, standardiser: Standardiser | None, classes: int, device: str
+) -> tuple[Any, Any, Any]:
+    """Images, standardised; where there are masks the targets; and which pixels are known.
+
+    The last two may be None. Those of pictures on disk are :class:`DiskTensors`.
+    """
+    images = partial(image_tensor, standardiser=standardiser, device=device)
+    targets = partial(target_tensor, classes=classes, device=device)
+    known = partial(known_tensor, classes=classes, device=device)
+    makes = [images, targets if data.labelled else None, known if data.n_unknown(classes) else None]
+    on_disk = isinstance(data.images, DiskPictures)
+    made: list[Any] = [
+        None if make is None else DiskTensors(data, make) if on_disk else make(data)
+        for make in makes
+    ]
+    return made[0], made[1], made[2]
+
+
+def image_tensor(data: ImageData, standardiser: Standardiser | None, device: str) -> Tensor:
+    """Images, standardised, ``(n, channels, H, W)``."""
     values = data.floats()
     values = values if standardiser is None else standardiser(values)
-    images = torch.as_tensor(np.ascontiguousarray(values.transpose(0, 3, 1, 2)), device=device)
-    if data.masks is None:
-        return images, None
-    known = known_pixels(data.masks, classes)
-    masks = data.masks if known is None else np.where(known, data.masks, 0)
+    return torch.as_tensor(np.ascontiguousarray(values.transpose(0, 3, 1, 2)), device=device)
+
+
+def target_tensor(data: ImageData, classes: int, device: str) -> Tensor:
+    """Targets of images with masks."""
+    masks = np.asarray(data.masks)
+    known = known_pixels(masks, classes)
+    masks = masks if known is None else np.where(known, masks, 0)
     targets = torch.as_tensor(masks, device=device)
     targets = F.one_hot(targets, classes) if classes > 2 else targets
-    return images, targets.to(images.dtype)
+    return targets.to(torch.float32)
 
 
-def known_of(data: ImageData, classes: int, device: str) -> Tensor | None:
-    """Which pixels' classes are known, ``(n, H, W)``; None where all are, or there are no masks."""
-    known = known_pixels(data.masks, classes)
-    return None if known is None else torch.as_tensor(known, device=device)
+def known_tensor(data: ImageData, classes: int, device: str) -> Tensor:
+    """Which pixels' classes are known, ``(n, H, W)``."""
+    masks = np.asarray(data.masks)
+    known = known_pixels(masks, classes)
+    return torch.as_tensor(np.ones(masks.shape, bool) if known is None else known, device=device)
 
 
 @dataclass(eq=False)
@@ -50,19 +93,19 @@ class Crops:
     """Crops of images, a batch of which is known by their numbers.
 
     Args:
-        images: the images.
-        targets: their targets, or None.
+        images: the images, tensors or :class:`DiskTensors`.
+        targets: their targets, likewise, or None.
         crop: height and width of a crop; the images' own to crop nothing.
         times: crops of each image.
         known: which pixels of the targets are known, ``(n, H, W)``; None: all.
     """
 
-    images: Tensor
-    targets: Tensor | None = None
+    images: Any
+    targets: Any = None
     _: KW_ONLY
     crop: Size
     times: int = 1
-    known: Tensor | None = None
+    known: Any = None
 
     def __len__(self) -> int:
         return len(self.images) * self.times
@@ -76,12 +119,17 @@ class Crops:
     def _cut(self, views: Sequence[tuple[int, int, int]]) -> Batch:
         """The crops at (image, down, right)."""
         h, w = self.crop
-        x = torch.stack([self.images[i, :, a : a + h, b : b + w] for i, a, b in views])
+        inputs: list[Tensor] = []
+        truth: list[list[Tensor]] = []
+        both = [] if self.targets is None else [self.targets, self.known]
+        for i, a, b in views:
+            inputs.append(self.images[i][:, a : a + h, b : b + w])
+            truth.append([one[i][a : a + h, b : b + w] for one in both if one is not None])
+        x = torch.stack(inputs)
         if self.targets is None:
             return Batch(x)
-        whole = [one for one in (self.targets, self.known) if one is not None]
-        cut = [torch.stack([one[i, a : a + h, b : b + w] for i, a, b in views]) for one in whole]
-        return Batch(x, cut[0], known=cut[1] if len(cut) > 1 else None)
+        target, *known = map(torch.stack, zip(*truth, strict=True))
+        return Batch(x, target, known=known[0] if known else None)
 
 
 @dataclass(eq=False)
@@ -100,7 +148,7 @@ class RandomCrops(Crops):
         self._down, self._right = (
             side - part + 1 for side, part in zip(self.images.shape[-2:], self.crop, strict=True)
         )
-        self._views = self._down * self._right * self._flips
+        self._views: int = self._down * self._right * self._flips
 
     def __len__(self) -> int:
         every = super().__len__()

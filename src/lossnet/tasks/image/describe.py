@@ -9,6 +9,7 @@ import numpy as np
 
 from lossnet.plain_text import counted, some
 from lossnet.tasks.description import Description, Listing
+from lossnet.tasks.image.disk_pictures import blocks_of
 from lossnet.tasks.image.images import ImageData, known_pixels
 from lossnet.tasks.parts import PARTS
 
@@ -25,10 +26,11 @@ def class_shares(data: ImageData, classes: int | list[str] | None) -> list[tuple
     named = classes if isinstance(classes, list) else []
     count = max(classes if isinstance(classes, int) else len(named), data.classes)
     names = [*named, *(str(number) for number in range(len(named), count))]
-    known = known_pixels(data.masks, count)
-    pixels = data.masks.reshape(-1) if known is None else data.masks[known]
-    found = np.bincount(pixels, minlength=count) / max(pixels.size, 1)
-    return list(zip(names, found.tolist(), strict=True))
+    pixels = np.zeros(count, dtype=np.int64)
+    for masks in blocks_of(data.masks):
+        known = known_pixels(masks, count)
+        pixels += np.bincount(masks.reshape(-1) if known is None else masks[known], minlength=count)
+    return list(zip(names, (pixels / max(pixels.sum(), 1)).tolist(), strict=True))
 
 
 def size_and_classes(data: ImageData, classes: int | list[str] | None) -> str:
@@ -63,8 +65,9 @@ def describe(data: ImageData, parts: Mapping[str, Any], *, classes: Any, top: in
         lines.append(["masks", "none"])
     else:
         shares = class_shares(data, classes)
-        known = known_pixels(data.masks, len(shares))
-        front = 100 * ((data.masks > 0) & (True if known is None else known)).mean((1, 2))
+        masks = np.asarray(data.masks)
+        known = known_pixels(masks, len(shares))
+        front = 100 * ((masks > 0) & (True if known is None else known)).mean((1, 2))
         share = f"{front.mean():.1f} % of an image's pixels"
         lines.append(["foreground", f"{share}, from {front.min():.1f} to {front.max():.1f} %"])
         lines.append(["without foreground", counted(int((front == 0).sum()), "image")])
@@ -73,7 +76,7 @@ def describe(data: ImageData, parts: Mapping[str, Any], *, classes: Any, top: in
             lines.append(["not known", f"{100 * (1 - known.mean()):.1f} % of the pixels"])
         rows = [["class", "pixels", "images"]]
         for number in sorted(range(len(shares)), key=lambda k: -shares[k][1])[:top]:
-            images = int((data.masks == number).any((1, 2)).sum())
+            images = int((masks == number).any((1, 2)).sum())
             rows.append([shares[number][0], f"{100 * shares[number][1]:.1f} %", f"{images:,}"])
         listings.append(Listing("commonest classes", rows, (1, 2)))
     lines.append(["checksum", data.checksum()[:16]])

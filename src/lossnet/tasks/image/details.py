@@ -22,7 +22,7 @@ def _kept(data: Any) -> int:
 def image_examples(data: Any) -> Examples:
     """The first pictures and their masks."""
     n = _kept(data)
-    images = data.images[:n]
+    images = np.asarray(data.images[:n])
     if images.dtype != np.uint8:
         low, high = float(images.min()), float(images.max())
         images = (255 * (images - low) / max(high - low, 1e-12)).astype(np.uint8)
@@ -34,16 +34,16 @@ def image_examples(data: Any) -> Examples:
 
 def image_details(model: Any, data: Any, predicted: np.ndarray) -> Details:
     """IoU by image and by class, and calibration of predicted masks ``(n, H, W)``."""
-    classes = len(model.classes_)
-    known = known_pixels(data.masks, classes)
-    ious = image_ious(data.masks, predicted, classes)
-    right, size = predicted == data.masks, np.full(len(data), predicted[0].size)
+    classes, masks = len(model.classes_), np.asarray(data.masks)
+    known = known_pixels(masks, classes)
+    ious = image_ious(masks, predicted, classes)
+    right, size = predicted == masks, np.full(len(data), predicted[0].size)
     if known is not None:
         ious = np.where(known.any((1, 2)), ious, np.nan)
         right, size = right & known, known.sum((1, 2))
     scores = {"mean-iou": ious, "pixel-accuracy": np.stack([right.sum((1, 2)), size, size], 1)}
-    by_class = class_ious(data.masks, predicted, classes)
-    count = [float((data.masks == code).sum()) for code in range(classes)]
+    by_class = class_ious(masks, predicted, classes)
+    count = [float((masks == code).sum()) for code in range(classes)]
     found = zip(map(str, model.classes_), by_class, count, strict=True)
     groups = {name: {"iou": float(iou), "count": pixels} for name, iou, pixels in found}
     bins, calibration = None, dict[str, float]()
@@ -60,4 +60,4 @@ def _chosen(model: Any, data: Any, known: np.ndarray | None) -> tuple[np.ndarray
         proba = np.stack([1 - proba, proba], -1)
     best = proba.argmax(-1)
     counted = np.ones(best.shape, bool) if known is None else known
-    return np.clip(proba.max(-1)[counted], 0, 1), (best == data.masks)[counted]
+    return np.clip(proba.max(-1)[counted], 0, 1), (best == np.asarray(data.masks))[counted]

@@ -1,15 +1,17 @@
-"""Images and their label masks in memory."""
+"""Images and their label masks, in memory or on disk."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 
 from lossnet.errors import DataError
+from lossnet.tasks.image.disk_pictures import DiskPictures, blocks_of, join_pictures
 from lossnet.tasks.parts import PARTS, digest
 
 #: Height and width.
@@ -27,7 +29,9 @@ BLACK_AND_WHITE = "masks hold 0 and 255, taken as the classes 0 and 1"
 class ImageData:
     """Images of one size, and where known the class of every pixel.
 
-    images (n, H, W, channels) uint8 or float32; masks (n, H, W) int64, classes from 0.
+    images (n, H, W, channels) uint8 or float32; masks (n, H, W) int64, classes from 0. Those of
+    large folders are :class:`~lossnet.tasks.image.disk_pictures.DiskPictures`: they stay on disk,
+    and are decoded when they are needed.
 
     Args:
         images: an array, or one per picture; grey ones may lack the last axis. uint8 stands for
@@ -43,8 +47,8 @@ class ImageData:
         white: the grey value that became 255 where pictures had more than 8 bits; None of others.
     """
 
-    images: Array
-    masks: Array | None = None
+    images: Any
+    masks: Any = None
     names: list[str] = None  # type: ignore[assignment]  # never None once built
     name: str = "data"
     notes: list[str] = field(default_factory=list)
@@ -57,15 +61,17 @@ class ImageData:
         if len(names) != count:
             counts = f"{count} images and {len(names)} names"
             raise DataError(f"{self.name}: {counts}; counts must match")
+        self._put(names=names)
+        if not isinstance(self.images, DiskPictures):  # which are checked when they are opened
+            if self.masks is not None:
+                _check_pairs(self.images, self.masks, names, self.name)
+            self._put(images=_images(self.images, names, self.name))
+            if self.masks is not None:
+                self._put(masks=checked_masks(self.masks, names, self.name))
         if self.masks is not None:
-            _check_pairs(self.images, self.masks, names, self.name)
-        self._put(names=names, images=_images(self.images, names, self.name))
-        if self.masks is not None:
-            masks = _masks(self.masks, names, self.name)
-            if masks.max() == 255 and bool(((masks == 0) | (masks == 255)).all()):
-                masks = (masks == 255).astype(np.int64)
-                self._put(notes=[*self.notes, BLACK_AND_WHITE])
-            self._put(masks=masks)
+            values = self.mask_values
+            if values.max() == 255 and bool(((values == 0) | (values == 255)).all()):
+                self._put(masks=_two_classes(self.masks), notes=[*self.notes, BLACK_AND_WHITE])
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.images.shape[1:]))
@@ -102,10 +108,24 @@ class ImageData:
         """
         if self.masks is None:
             return 2
-        largest = int(self.masks.max())
-        if largest == UNKNOWN and not (self.masks == UNKNOWN - 1).any():
-            largest = int(self.masks.max(where=self.masks != UNKNOWN, initial=0))
+        values = self.mask_values
+        largest = int(values.max())
+        if largest == UNKNOWN and not (values == UNKNOWN - 1).any():
+            largest = int(values.max(where=values != UNKNOWN, initial=0))
         return max(2, largest + 1)
+
+    @property
+    def mask_values(self) -> Array:
+        """The masks; of those on disk the different values, once each."""
+        if isinstance(self.masks, DiskPictures):
+            return np.unique(np.concatenate(self.masks.values))
+        return np.asarray(self.masks)
+
+    def n_unknown(self, classes: int) -> int:
+        """Number of pixels whose class is not known, where there are so many classes."""
+        if self.masks is None or classes > UNKNOWN or UNKNOWN not in self.mask_values:
+            return 0
+        return sum(int((masks == UNKNOWN).sum()) for masks in blocks_of(self.masks))
 
     @property
     def labelled(self) -> bool:
@@ -120,8 +140,9 @@ class ImageData:
     def floats(self) -> Array:
         """The images as float32, uint8 divided by 255."""
         if self.images.dtype == np.uint8:
-            return self.images.astype(np.float32) / np.float32(255.0)
-        return self.images
+            found: Array = self.images.astype(np.float32) / np.float32(255.0)
+            return found
+        return np.asarray(self.images)
 
     def subset(self, rows: Any) -> Self:
         """The given images (indices, a slice or a mask of booleans), in the order given."""
@@ -151,8 +172,8 @@ class ImageData:
         masks = [data.masks for data in members if data.masks is not None]
         sizes = [data.sizes for data in members if data.sizes is not None]
         return first._with(
-            images=np.concatenate([d.images if same else d.floats() for d in members]),
-            masks=np.concatenate(masks) if len(masks) == len(members) else None,
+            images=join_pictures([d.images if same else d.floats() for d in members]),
+            masks=join_pictures(masks) if len(masks) == len(members) else None,
             names=[f"{part}/{name}" for part, data in rows.items() for name in data.names],
             notes=list(dict.fromkeys(note for data in members for note in data.notes)),
             sizes=[one for size in sizes for one in size] if len(sizes) == len(members) else None,
@@ -161,7 +182,8 @@ class ImageData:
 
     def checksum(self) -> str:
         """SHA-256, in hex, of images and masks."""
-        return digest(self.images, self.masks)
+        given = [one for one in (self.images, self.masks) if one is not None]
+        return digest(*chain.from_iterable(map(blocks_of, given)))
 
 
 def known_pixels(masks: Array | None, classes: int) -> Array | None:
@@ -170,6 +192,33 @@ def known_pixels(masks: Array | None, classes: int) -> Array | None:
         return None
     known: Array = masks != UNKNOWN
     return None if known.all() else known
+
+
+def known_rows(masks: Any, classes: int, *, every: bool) -> Array | None:
+    """Which masks have some known pixel, or with ``every`` nothing else; None where all do.
+
+    Of masks on disk the values are known.
+    """
+    if isinstance(masks, DiskPictures) and classes <= UNKNOWN:
+        unknown = [values == UNKNOWN for values in masks.values]
+        if not any(one.any() for one in unknown):
+            return None
+        return np.array([not (one.any() if every else one.all()) for one in unknown])
+    known = known_pixels(masks, classes)
+    if known is None:
+        return None
+    return np.asarray(known.all((1, 2)) if every else known.any((1, 2)))
+
+
+def _two_classes(masks: Any) -> Any:
+    """Masks of 0 and 255 as masks of 0 and 1."""
+    if isinstance(masks, DiskPictures):
+        return masks.replaced([*map(_as_bits, masks.values)], _as_bits)
+    return _as_bits(masks)
+
+
+def _as_bits(values: Array) -> Array:
+    return (values == 255).astype(np.int64)
 
 
 def _check_pairs(images: Any, masks: Any, names: list[str], name: str) -> None:
@@ -188,15 +237,20 @@ def _stack(values: Any, names: list[str], what: str, name: str) -> Any:
     """One array of pictures, or an error that names the first of another size."""
     if not isinstance(values, np.ndarray):
         pictures = [np.asarray(value) for value in values]
-        for label, picture in zip(names, pictures, strict=True):
-            if picture.shape != pictures[0].shape:
-                shapes = f"{label!r} has shape {picture.shape} and {names[0]!r} {pictures[0].shape}"
-                rule = f"{what}s must have one size: resize pictures when they are read, {RESIZE}"
-                raise DataError(f"{name}: {what} {shapes}; {rule}")
+        check_one_size([picture.shape for picture in pictures], names, what, name)
         values = np.stack(pictures) if pictures else np.empty(0)
     if values.dtype.kind not in "biuf":
         raise DataError(f"{name}: {what}s have dtype {values.dtype}; expected numbers")
     return values
+
+
+def check_one_size(shapes: Sequence[Any], names: list[str], what: str, name: str) -> None:
+    """Raise for the first picture of another shape than the first one."""
+    for label, shape in zip(names, shapes, strict=True):
+        if shape != shapes[0]:
+            found = f"{label!r} has shape {shape} and {names[0]!r} {shapes[0]}"
+            rule = f"{what}s must have one size: resize pictures when they are read, {RESIZE}"
+            raise DataError(f"{name}: {what} {found}; {rule}")
 
 
 def _images(given: Any, names: list[str], name: str) -> Array:
@@ -215,7 +269,8 @@ def _images(given: Any, names: list[str], name: str) -> Array:
     return np.asarray(images)
 
 
-def _masks(given: Any, names: list[str], name: str) -> Array:
+def checked_masks(given: Any, names: list[str], name: str) -> Array:
+    """Masks as an array of int64; an error where one holds anything but numbers of classes."""
     masks = _stack(given, names, "mask", name)
     if masks.ndim != 3:
         raise DataError(f"{name}: masks have shape {masks.shape}; expected (n, H, W)")

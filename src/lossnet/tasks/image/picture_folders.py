@@ -5,26 +5,42 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lossnet.errors import DataError
-from lossnet.tasks.image import picture_files
-from lossnet.tasks.image.images import RESIZE, Array, ImageData, Size
+from lossnet.tasks.image import disk_pictures, picture_files
+from lossnet.tasks.image.disk_pictures import DiskPictures, PictureFiles
+from lossnet.tasks.image.images import (
+    RESIZE,
+    Array,
+    ImageData,
+    Size,
+    check_one_size,
+    checked_masks,
+)
 from lossnet.tasks.image.picture_files import MASK_SUFFIX, DamagedError, Picture, open_picture
 from lossnet.tasks.parts import left_out, listed
 
 
 @dataclass
 class _Opened:
-    """The pictures of a folder, not yet scaled."""
+    """The pictures of a folder, not yet scaled.
+
+    Where they stay on disk, pixels and masks have their shapes and no memory, and the values of
+    the masks are kept.
+    """
 
     pictures: list[Picture] = field(default_factory=list)
     masks: list[Array] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    on_disk: bool = False
+    mask_files: list[Path] = field(default_factory=list)
+    values: list[Array] = field(default_factory=list)
 
 
 def read_picture(path: Path, size: Size | None, white: int | None) -> ImageData:
@@ -54,15 +70,24 @@ def read_folders(
         white: what counts as white in grey pictures of more than 8 bits; where None, all folders
             together decide.
     """
-    opened = {part: _open(folder, size, with_masks=with_masks) for part, folder in folders.items()}
+    pairs = {part: _pairs(folder, with_masks=with_masks) for part, folder in folders.items()}
+    total = sum(len(images) for images, _, _ in pairs.values())
+    opened = {part: _open(folders[part], *pairs[part], size, total) for part in folders}
     if white is None:
         pictures = (picture for one in opened.values() for picture in one.pictures)
         white = picture_files.white_of(pictures)
     return {part: _assembled(one, size, name, white) for part, one in opened.items()}
 
 
-def _open(folder: Path, size: Size | None, *, with_masks: bool) -> _Opened:
-    images, masks, unused = _pairs(folder, with_masks=with_masks)
+def _open(
+    folder: Path,
+    images: Mapping[str, Path],
+    masks: Mapping[str, Path],
+    unused: Sequence[str],
+    size: Size | None,
+    total: int,
+) -> _Opened:
+    """The pictures of a folder; the size of the first decides whether the ``total`` is large."""
     opened = _Opened(notes=left_out(folder, unused))
     damaged: list[DamagedError] = []
     for label, file in images.items():
@@ -74,9 +99,18 @@ def _open(folder: Path, size: Size | None, *, with_masks: bool) -> _Opened:
             opened.notes.append(f"{error}; {'the pair' if masks else 'it'} is left out")
             warnings.warn(opened.notes[-1], picture_files.DamagedImageWarning, stacklevel=6)
             continue
+        if not opened.pictures:
+            pixels = total * prod(picture.pixels.shape[:2])
+            opened.on_disk = 3 * pixels >= disk_pictures.ON_DISK
         if mask is not None:
             _check_size(picture, masks[label], mask)
-            opened.masks.append(mask)
+            if opened.on_disk:
+                mask = checked_masks([mask], [label], folder.name)[0]
+                opened.values.append(np.unique(mask))
+                opened.mask_files.append(masks[label])
+            opened.masks.append(_hollow(mask) if opened.on_disk else mask)
+        if opened.on_disk:
+            picture = picture._replace(pixels=_hollow(picture.pixels))
         opened.pictures.append(picture)
         opened.names.append(label)
     if not opened.pictures:
@@ -99,14 +133,58 @@ def _assembled(opened: _Opened, size: Size | None, name: str, white: int | None)
     white = own if white is None or own is None else white
     if white is not None:
         notes.append(f"grey values of more than 8 bits are scaled from 0 to {white}")
-    pixels = [picture_files.as_bytes(picture, white) for picture in opened.pictures]
+    keep = _hollow if opened.on_disk else np.asarray
+    pixels = [keep(picture_files.as_bytes(picture, white)) for picture in opened.pictures]
+    channels = 3 if any(one.ndim == 3 for one in pixels) else 1
     if len({one.ndim for one in pixels}) > 1:
         notes.append("grey pictures among coloured ones are taken as coloured")
-        pixels = [p if p.ndim == 3 else np.repeat(p[..., None], 3, 2) for p in pixels]
+        pixels = [keep(_with_channels(one, channels)) for one in pixels]
     images: Any = pixels
     masks: Any = opened.masks or None
+    if opened.on_disk:
+        check_one_size([one.shape for one in pixels], opened.names, "image", name)
+        images, masks = _on_disk(opened, size, white, channels)
     sizes = None if size is None else [picture.own_size for picture in opened.pictures]
     return ImageData(images, masks, opened.names, name, notes, sizes, white)
+
+
+def _on_disk(
+    opened: _Opened, size: Size | None, white: int | None, channels: int
+) -> tuple[DiskPictures, DiskPictures | None]:
+    """The pictures and the masks of a folder, decoded when they are needed."""
+
+    def decode(path: Path) -> Array:
+        pixels = picture_files.as_bytes(_opened_again(path, size), white)
+        return _with_channels(pixels, channels)
+
+    def decode_mask(path: Path) -> Array:
+        pixels: Array = _opened_again(path, size, mask=True).pixels.astype(np.int64)
+        return pixels
+
+    shape = opened.pictures[0].pixels.shape[:2]
+    files = PictureFiles([picture.path for picture in opened.pictures], decode)
+    images = DiskPictures(files, (*shape, channels))
+    if not opened.masks:
+        return images, None
+    files = PictureFiles(opened.mask_files, decode_mask)
+    return images, DiskPictures(files, shape, np.int64, opened.values)
+
+
+def _opened_again(path: Path, size: Size | None, *, mask: bool = False) -> Picture:
+    try:
+        return open_picture(path, size, mask=mask)
+    except DamagedError as error:
+        raise DataError(f"{error}, which it could before; keep it in place while in use") from error
+
+
+def _with_channels(pixels: Array, channels: int) -> Array:
+    """Pixels ``(H, W, channels)``; grey ones are repeated."""
+    return pixels if pixels.ndim == 3 else np.repeat(pixels[..., None], channels, 2)
+
+
+def _hollow(pixels: Array) -> Array:
+    """An array of that shape that takes no memory."""
+    return np.broadcast_to(np.zeros((), dtype=pixels.dtype), pixels.shape)
 
 
 def _pairs(folder: Path, *, with_masks: bool) -> tuple[dict[str, Path], dict[str, Path], list[str]]:

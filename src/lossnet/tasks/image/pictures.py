@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from lossnet.drawing.page import GREY, Page
 from lossnet.errors import DataError, SettingError, unknown
+from lossnet.tasks.image.disk_pictures import in_memory
 from lossnet.tasks.image.images import ImageData, known_pixels
 from lossnet.tasks.image.metrics import class_names, image_ious
 from lossnet.tasks.image.picture_files import palette
@@ -131,7 +132,7 @@ def draw_refinement_frames(
 
 def _checked(images: ArrayLike, truths: ArrayLike) -> tuple[ImageData, np.ndarray]:
     """The images, and their masks as numbers of classes."""
-    data = ImageData(images, truths)  # type: ignore[arg-type]
+    data = ImageData(in_memory(images), in_memory(truths))
     if data.masks is None:
         raise DataError("truths must be the true masks (n, H, W), got None")
     return data, data.masks

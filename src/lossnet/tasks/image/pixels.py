@@ -19,12 +19,9 @@ from lossnet.parameters import with_value
 from lossnet.recipes import defaults
 from lossnet.tasks.image.images import ImageData, Size, known_pixels
 from lossnet.tasks.image.metrics import IMAGE_METRICS
-from lossnet.tasks.standardiser import Standardiser
 
 #: More classes than 16-bit masks can hold are a mistake.
 MOST_CLASSES = 2**16
-#: Deviations from the training images' mean beyond which a channel must have another scale.
-FAR = 30.0
 #: The longest side of a crop that is not asked for.
 LARGEST_CROP = 64
 #: Crops of an epoch, and the most of one image, that are not asked for.
@@ -233,22 +230,6 @@ def check_fits(data: ImageData, model: Any, what: str | None = None) -> None:
         raise DataError(f"{came}, and in training from 0 to {white}; {remedy}")
 
 
-def far_from_training(data: ImageData, standardiser: Standardiser | None) -> str | None:
-    """A warning where the images are on another scale than those of training, else None."""
-    if standardiser is None or len(standardiser.mean) != data.channels:
-        return None  # check_fits reports a channel mismatch
-    means = data.images.mean((0, 1, 2), dtype=np.float64)
-    means = means / 255 if data.images.dtype == np.uint8 else means  # without a copy of all images
-    distance = np.abs(means - standardiser.mean) / standardiser.scale
-    channel = int(distance.argmax())
-    if distance[channel] <= FAR:
-        return None
-    mean, scale = standardiser.mean[channel], standardiser.scale[channel]
-    came = f"{data.name}: channel {channel} has a mean of {means[channel]:.4g}"
-    rule = "uint8 images count as 0 to 1 and other numbers as they are: use images as in training"
-    return f"{came}, and in training {mean:.4g} with a deviation of {scale:.4g}; {rule}"
-
-
 def check_classes(value: Any) -> None:
     """Raise unless ``value`` is None, a number of classes or their names."""
     if value is None or (isinstance(value, Integral) and int(value) <= MOST_CLASSES):
@@ -272,19 +253,24 @@ def named_classes(classes: Any, data: ImageData, what: str | None = None) -> lis
     names = [str(c) for c in (range(int(classes)) if isinstance(classes, Integral) else classes)]
     if len(names) < 2 or len(set(names)) < len(names):
         raise SettingError(f"classes must be at least 2, with different names, got {classes!r}")
-    known = known_pixels(data.masks, len(names))
-    masks = data.masks if known is None else np.where(known, data.masks, 0)
-    if masks.max() >= len(names):
-        row = int(np.argmax((masks >= len(names)).any((1, 2))))
-        mask = f"the mask of image {data.names[row]!r} has the class {masks[row].max()}"
+    if _largest(data.mask_values, len(names)) >= len(names):
+        highest = (_largest(mask, len(names)) for mask in data.masks)
+        row, largest = next((k, most) for k, most in enumerate(highest) if most >= len(names))
+        mask = f"the mask of image {data.names[row]!r} has the class {largest}"
         there = f"there are {len(names)}: {', '.join(names)} (numbered from 0)"
         raise DataError(f"{what}: {mask}, and {there}; declare all classes, or correct the mask")
     return names
 
 
+def _largest(values: np.ndarray, classes: int) -> int:
+    """The largest value of a mask that is known."""
+    known = known_pixels(values, classes)
+    return int(values.max() if known is None else values.max(where=known, initial=0))
+
+
 def _check_gaps(data: ImageData, what: str) -> None:
     """Raise where masks use so few of the classes they imply that others must be meant."""
-    values = [v for v in np.unique(np.asarray(data.masks)).tolist() if v < data.classes]
+    values = [v for v in np.unique(data.mask_values).tolist() if v < data.classes]
     if data.classes > 2 and 2 * len(values) < data.classes:
         listed = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
         masks = f"{what}: the masks hold the values {listed} up to {values[-1]}, which would be "

@@ -22,13 +22,14 @@ from lossnet.ranges import Choice, Dimension, Range
 from lossnet.spaces import Binary, Categorical, Space
 from lossnet.tasks.estimator import StructuredEstimator
 from lossnet.tasks.image import pixels
-from lossnet.tasks.image.crops import FixedCrops, RandomCrops, known_of, tensors_of
+from lossnet.tasks.image.crops import FixedCrops, RandomCrops, image_tensor, pixels_of
 from lossnet.tasks.image.deciding import PixelDecisions
 from lossnet.tasks.image.exported_pixels import exported
 from lossnet.tasks.image.folders import as_images
-from lossnet.tasks.image.images import ImageData, Size, known_pixels
+from lossnet.tasks.image.images import ImageData, Size, known_pixels, known_rows
 from lossnet.tasks.image.metrics import IMAGE_METRICS
 from lossnet.tasks.image.paper_settings import FORMER, PAPERS
+from lossnet.tasks.image.scales import far_from_training, standardiser_of
 from lossnet.tasks.method_checks import check_completes
 from lossnet.tasks.model_folder import CONFIG, LABELS
 from lossnet.tasks.networks import NetFactory
@@ -171,19 +172,17 @@ class ImageSegmenter(PixelDecisions):
 
     def _learn_classes(self, data: ImageData, reward: Any) -> None:
         self.classes_ = pixels.named_classes(self.classes, data)
-        known = known_pixels(data.masks, len(self.classes_))
-        unknown = 0 if known is None else int(known.size - known.sum())
-        check_completes(self._assembled(), unknown, "pixels")
+        check_completes(self._assembled(), data.n_unknown(len(self.classes_)), "pixels")
         self.channels_, self.white_ = data.channels, data.white
         self.crop_: Size = pixels.crop_of(self.crop, data.size)
 
     def _learn(self, data: ImageData, validation: Any, unlabelled: Any, seed: int) -> None:
-        self.standardiser_ = Standardiser.of(data.floats().reshape(-1, data.channels), True)
+        self.standardiser_ = standardiser_of(data)
 
     def _check_fits(self, data: ImageData, what: str | None = None) -> ImageData:
         pixels.check_fits(data, self, what)
         # Validation data is checked before anything is learnt.
-        if note := pixels.far_from_training(data, getattr(self, "standardiser_", None)):
+        if note := far_from_training(data, getattr(self, "standardiser_", None)):
             warnings.warn(note, stacklevel=4)
         return data
 
@@ -198,14 +197,11 @@ class ImageSegmenter(PixelDecisions):
         params = self._effective_params() | self._filled_in(self.method_)
         return pixels.make_net(name, params, self.channels_, outputs, self.crop_, features)
 
-    def _tensors(self, data: ImageData) -> tuple[Tensor, Tensor | None]:
-        return tensors_of(data, self.standardiser_, len(self.classes_), self.device)
-
     def _source(
         self, data: ImageData, *, training: bool = False, reward: Any = None
     ) -> RandomCrops | FixedCrops:
-        images, targets = self._tensors(data)
-        known = known_of(data, len(self.classes_), self.device)
+        how: Any = {"standardiser": self.standardiser_, "classes": len(self.classes_)}
+        images, targets, known = pixels_of(data, **how, device=self.device)
         given: dict[str, Any] = {"crop": self.crop_, "known": known}
         if training:
             given |= pixels.crops_of(self.crops, len(images))
@@ -240,7 +236,7 @@ class ImageSegmenter(PixelDecisions):
         batch_size = max(1, min(_BATCH, _BATCH_PIXELS // prod(crop)))
         pieces = []
         for rows in row_slices(len(data), chunk):
-            images, _ = self._tensors(data.subset(rows).without_labels())
+            images = image_tensor(data.subset(rows), self.standardiser_, self.device)
             source = FixedCrops(images, crop=crop, side=side)
             how: dict[str, Any] = {"batch_size": batch_size, "precision": self.precision}
             found = find(by, self.nets_, self._output()[1], source, **how)
@@ -258,14 +254,13 @@ class ImageSegmenter(PixelDecisions):
 
     def _with_truth(self, data: ImageData) -> tuple[Tensor, ...]:
         outputs = torch.as_tensor(self._outputs(self._proposal(), data))
-        known = known_of(data, len(self.classes_), "cpu")
-        return outputs, torch.as_tensor(data.masks), *(() if known is None else (known,))
+        masks = np.asarray(data.masks)
+        known = known_pixels(masks, len(self.classes_))
+        more = () if known is None else (torch.as_tensor(known),)
+        return outputs, torch.as_tensor(masks), *more
 
     def _known_rows(self, data: ImageData, *, every: bool = False) -> np.ndarray | None:
-        known = known_pixels(data.masks, len(self.classes_))
-        if known is None:
-            return None
-        return np.asarray(known.all((1, 2)) if every else known.any((1, 2)))
+        return known_rows(data.masks, len(self.classes_), every=every)
 
     def _measure(self, data: ImageData, outputs: np.ndarray) -> float:
         assert data.masks is not None

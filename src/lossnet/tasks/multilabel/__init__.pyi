@@ -1,3 +1,6 @@
+from lossnet.data.disk_csr import (
+    open_csr as open_csr,
+)
 from lossnet.tasks.multilabel.builtin import (
     BUILTIN as BUILTIN,
 )
@@ -18,6 +21,9 @@ from lossnet.tasks.multilabel.digits import (
 )
 from lossnet.tasks.multilabel.formats.readers import (
     load_files as load_files,
+)
+from lossnet.tasks.multilabel.formats.sparse_writer import (
+    write_sparse as write_sparse,
 )
 from lossnet.tasks.multilabel.inference_report import (
     InferenceGap as InferenceGap,

@@ -1,12 +1,14 @@
 """Label matrices and probabilities as users hold them, checked.
 
 NaN in a label matrix ``Y`` is a label that is not known. A sparse ``Y`` of more than
-:data:`MOST_ENTRIES` stays sparse, a CSR matrix of uint8, and is made dense some rows at a time.
+:data:`MOST_ENTRIES` stays sparse, a CSR matrix of uint8, and on disk if it is there. It is made
+dense some rows at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +25,11 @@ MOST_ENTRIES = 2**26
 def is_large(Y: Any) -> bool:
     """Whether ``Y`` is a sparse matrix that is not to be made dense."""
     return hasattr(Y, "tocsr") and Y.shape[0] * Y.shape[1] > MOST_ENTRIES
+
+
+def _is_on_disk(Y: Any) -> bool:
+    """Whether a sparse matrix is one on disk; asked so, scipy need not be imported."""
+    return hasattr(Y, "blocks")
 
 
 def rows_at_a_time(labels: int) -> int:
@@ -42,16 +49,68 @@ def parts_of(Y: Any) -> Iterator[NDArray[Any]]:
 
 def sparse_labels(Y: Any, name: str, labels: Sequence[str] = ()) -> Any:
     """A sparse matrix of 0 and 1 as CSR of uint8; other values, NaN too, are an error."""
-    found = Y.tocsr()
+    if _is_on_disk(Y):
+        return _labels_on_disk(Y, name, labels)
+    return _binary(found := Y.tocsr(), name, labels, own=found is Y)
+
+
+def sparse_rows(Y: Any) -> Any:
+    """A sparse matrix of which rows can be chosen: CSR, on disk if it is there."""
+    return Y if _is_on_disk(Y) else Y.tocsr()
+
+
+def sparse_blocks(Y: Any) -> Iterator[Any]:
+    """The rows of a sparse matrix in order, CSR: some at a time of those on disk."""
+    yield from Y.blocks() if _is_on_disk(Y) else [Y]
+
+
+def sets_of(Y: Any) -> Iterator[bytes]:
+    """The labels that are on in each row of a sparse matrix, as the bytes of their numbers."""
+    for block in sparse_blocks(Y):
+        for own in np.split(block.indices.astype(np.int64), block.indptr[1:-1]):
+            yield own.tobytes()
+
+
+def sparse_counts(Y: Any, P: Any, axis: int) -> list[NDArray[np.intp]]:
+    """tp, predicted and gold of every row (0) or label (1) of sparse matrices."""
+    truth, predicted = sparse_labels(Y, "Y"), sparse_labels(P, "P")
+    if truth.shape != predicted.shape:
+        shapes = f"{truth.shape} and {predicted.shape}"
+        raise DataError(f"Y and P have shapes {shapes}: expected the same")
+    counts, first = [], 0
+    for gold in sparse_blocks(truth):  # some rows at a time of those on disk
+        found = predicted[first : first + gold.shape[0]]
+        both = (gold.multiply(found), found, gold)
+        counts.append([np.asarray(one.sum(1 - axis)).ravel().astype(np.intp) for one in both])
+        first += gold.shape[0]
+    join = np.concatenate if axis == 0 else partial(np.sum, axis=0)
+    return [join(parts) for parts in zip(*counts, strict=True)]
+
+
+def _labels_on_disk(Y: Any, name: str, labels: Sequence[str]) -> Any:
+    """Labels that stay on disk, checked; rows chosen of such are checked already."""
+    if Y.checked:
+        return Y
+    first = 0
+    for block in Y.blocks():
+        _binary(block, name, labels, first=first)
+        first += block.shape[0]
+    return Y.then(partial(_binary, name=name)).as_checked()
+
+
+def _binary(
+    found: Any, name: str, labels: Sequence[str] = (), *, first: int = 0, own: bool = False
+) -> Any:
+    """A CSR matrix of 0 and 1 as uint8; ``own`` keeps the given one as it was."""
     found.sum_duplicates()
     if not ((found.data == 0) | (found.data == 1)).all():
         where = int(np.flatnonzero((found.data != 0) & (found.data != 1))[0])
         row, label = int(np.searchsorted(found.indptr, where, "right")) - 1, found.indices[where]
-        cell = f"row {row}, label {label}{f' ({labels[label]})' if labels else ''}"
+        cell = f"row {first + row}, label {label}{f' ({labels[label]})' if labels else ''}"
         what = f"{name} is not binary: {cell} is {found.data[where]}"
         rule = f"expected only 0 and 1 in a sparse matrix of more than {MOST_ENTRIES:,} entries"
         raise DataError(f"{what}; {rule}")
-    found = found.astype(np.uint8, copy=found is Y)
+    found = found.astype(np.uint8, copy=own)
     found.eliminate_zeros()
     return found
 

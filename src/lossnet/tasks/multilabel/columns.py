@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from lossnet.data.disk_csr import DiskCSR
 from lossnet.data.table import MISSING, Attribute, Table
 from lossnet.data.text import extension, stem
 from lossnet.errors import DataError
@@ -131,7 +132,8 @@ def features_like(data: MultiLabelData, names: Sequence[str] | int) -> tuple[Any
 def _all_missing(data: MultiLabelData, name: str) -> bool:
     """Whether a feature has no value: a column of words without a word looks like numbers."""
     column = data.X[:, [data.feature_names.index(name)]]
-    return bool(np.isnan(column.toarray() if data.is_sparse else column).all())
+    blocks = column.blocks() if isinstance(column, DiskCSR) else [column]
+    return all(np.isnan(b.toarray() if data.is_sparse else b).all() for b in blocks)
 
 
 def _unlike(data: MultiLabelData, count: int, which: str = "") -> DataError:
@@ -148,6 +150,8 @@ def _columns(X: Any, index: list[int | None]) -> Any:
 
         ones = np.ones(len(target), dtype=np.float32)
         choice = csr_matrix((ones, (origin, target)), shape=(X.shape[1], len(index)))
+        if isinstance(X, DiskCSR):
+            return X.mapped(lambda rows: (rows @ choice).tocsr(), len(index))
         return (X @ choice).tocsr()
     out = np.zeros((X.shape[0], len(index)), dtype=np.float32)
     out[:, target] = X[:, origin]

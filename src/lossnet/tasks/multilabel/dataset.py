@@ -1,4 +1,4 @@
-"""One multi-label data set in memory."""
+"""One multi-label data set, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack, vstack
+from scipy.sparse import csr_matrix, hstack
 
 from lossnet.constraints import Implies, LabelRule
 from lossnet.data.disk_rows import DiskRows
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel.arrays import check_labels, is_large
-from lossnet.tasks.multilabel.feature_rows import check_finite, csr_pieces, disk_rows
+from lossnet.tasks.multilabel.feature_rows import check_finite, csr_pieces, disk_rows, stacked
+from lossnet.tasks.multilabel.imputer import missing_values
 from lossnet.tasks.multilabel.label_sets import LabelSets
 
-# A numpy array or a scipy CSR matrix: what the two have in common is more than a type can say.
+# A numpy array, a scipy CSR matrix or rows on disk: what they have in common is more than a type
+# can say.
 Features: TypeAlias = Any
 
 
@@ -27,9 +30,10 @@ Features: TypeAlias = Any
 class MultiLabelData(LabelSets):
     """Rows of features and the labels that are on in each.
 
-    X (n, d) float32, a numpy array or a scipy CSR matrix, NaN where a value is missing; Y (n, L)
-    uint8, 0 or 1, or float32 with NaN where a label is not known, or CSR where it was given sparse
-    and has more than 2^26 entries; (n, 0) where no labels are known.
+    X (n, d) float32, a numpy array, a scipy CSR matrix or rows on disk, NaN where a value is
+    missing; Y (n, L) uint8, 0 or 1, or float32 with NaN where a label is not known, or CSR, on disk
+    if it was there, where it was given sparse and has more than 2^26 entries; (n, 0) where no
+    labels are known.
 
     Other number types are converted; infinity, labels other than 0, 1 and NaN and wrong sizes are
     a :class:`DataError`.
@@ -87,15 +91,15 @@ class MultiLabelData(LabelSets):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether X is a scipy CSR matrix."""
+        """Whether X is sparse: a scipy CSR matrix, or one on disk."""
         return hasattr(self.X, "tocsr")
 
     @property
     def n_missing(self) -> int:
         """Number of missing values in X."""
         if isinstance(self.X, DiskRows):
-            return sum(int(np.isnan(block).sum()) for block in self.X.blocks())
-        return int(np.isnan(self.X.data if self.is_sparse else self.X).sum())
+            return sum(int(missing_values(block).sum()) for block in self.X.blocks())
+        return int(missing_values(self.X).sum())
 
     def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> Self:
         """The given rows (indices or a mask of booleans), in the order given."""
@@ -134,10 +138,10 @@ class MultiLabelData(LabelSets):
         """The rows of several parts of one data set, one part after another."""
         first, *_ = found = list(parts.values())
         blocks = [part.X for part in found]
-        X = vstack(blocks, format="csr") if first.is_sparse else np.concatenate(blocks)
+        X = stacked(blocks) if first.is_sparse else np.concatenate(blocks)
         labels = [part.Y for part in found]
         dense = all(part.has_dense_labels for part in found)
-        Y = np.concatenate(labels) if dense else vstack(labels, format="csr")
+        Y = np.concatenate(labels) if dense else stacked(labels)
         notes = list(dict.fromkeys(note for part in found for note in part.notes))
         return replace(first, X=X, Y=Y, notes=notes)
 
@@ -145,8 +149,8 @@ class MultiLabelData(LabelSets):
         """SHA-256, in hex, of X, Y and the names; the same for dense and sparse X."""
         digest = hashlib.sha256(repr((self.X.shape, self.Y.shape)).encode())
         Y: Any = self.Y if self.known is None else np.where(self.known, self.Y, 255)
-        labels = (Y.astype("u1", copy=False),) if self.has_dense_labels else (Y.indptr, Y.indices)
-        for part in (*csr_pieces(self.X), *labels):
+        labels = (Y.astype("u1"),) if self.has_dense_labels else csr_pieces(Y, values=False)
+        for part in chain(csr_pieces(self.X), labels):  # those of rows on disk one at a time
             if part.dtype.kind == "f":
                 part = np.where(np.isnan(part), np.float32(np.nan), part)  # one bit pattern
             kind = {"i": "<i8", "f": "<f4", "u": "u1"}[part.dtype.kind]

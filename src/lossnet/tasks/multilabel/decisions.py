@@ -38,12 +38,15 @@ from lossnet.decisions.risk import Utility
 from lossnet.spaces import sparse
 from lossnet.tasks.decision import OFFSETS, Decision, tempered_trials
 from lossnet.tasks.multilabel import valid_decisions as valid
+from lossnet.tasks.multilabel.arrays import sets_of
 from lossnet.tasks.multilabel.metrics import METRICS, Metric
 
 #: What the loss-net may count; the last one serves where there is no validation data.
 WEIGHTS = (0.5, 0.75, 1.0)
 #: Most label sets of the training rows that are kept.
 MOST_SETS = 512
+#: Rows of a sparse matrix whose label sets are counted, so that memory stays within bounds.
+_COUNTED_ROWS = 2**20
 #: Probabilities that are decided on at a time.
 _ENTRIES = 2**20
 #: Label sets that are enumerated for a user's function, which is called for every pair of them.
@@ -119,8 +122,8 @@ def expected(
 def common_sets(Y: Any) -> np.ndarray:
     """The label sets that most rows have, ``(M, L)``, at most :data:`MOST_SETS`; of CSR too."""
     if hasattr(Y, "tocsr"):
-        rows = Counter(own.tobytes() for own in np.split(Y.indices, Y.indptr[1:-1]))
-        common = [np.frombuffer(own, Y.indices.dtype) for own, _ in rows.most_common(MOST_SETS)]
+        rows = Counter(itertools.islice(sets_of(Y), _COUNTED_ROWS))
+        common = [np.frombuffer(own, np.int64) for own, _ in rows.most_common(MOST_SETS)]
         found = np.zeros((len(common), Y.shape[1]), dtype=np.uint8)
         for row, labels in zip(found, common, strict=True):
             row[labels] = 1

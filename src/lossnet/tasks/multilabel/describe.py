@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from lossnet.tasks.description import Description, Listing
+from lossnet.tasks.multilabel.arrays import sparse_blocks
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.label_sets import LabelSets
 
@@ -34,8 +36,9 @@ def describe_labels(data: LabelSets, top: int) -> dict[str, Any]:
     """The commonest labels, and which go together: listings and numbers of a description."""
     from scipy.sparse import csr_matrix
 
-    Y = csr_matrix(data.on, dtype=np.float32)
-    both = (Y.T @ Y).toarray()
+    rows = [data.on] if data.has_dense_labels else sparse_blocks(data.on)
+    blocks = (csr_matrix(block, dtype=np.float32) for block in rows)
+    both = reduce(np.add, ((Y.T @ Y).toarray() for Y in blocks))
     counts = both.diagonal()
     shares = dict(zip(data.label_names, (100 * counts / data.n_rows).tolist(), strict=True))
     return {
@@ -47,7 +50,7 @@ def describe_labels(data: LabelSets, top: int) -> dict[str, Any]:
 
 
 def _commonest(data: LabelSets, top: int) -> Listing:
-    counts = data.on.sum(axis=0, dtype=np.int64)
+    counts = np.asarray(data.on.sum(axis=0, dtype=np.int64)).ravel()
     lines = [["label", "rows", "share"]]
     for k in np.argsort(-counts, kind="stable")[:top]:
         share = f"{100 * counts[k] / data.n_rows:.1f} %"

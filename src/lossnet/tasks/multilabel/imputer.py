@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from lossnet.tasks.standardiser import ColumnSums
+
 
 class Imputer:
     """Replace missing values, NaN, by the column means of the training rows.
@@ -20,18 +22,16 @@ class Imputer:
     @classmethod
     def of(cls, X: Any) -> Imputer:
         """The imputer for training rows, dense, CSR or on disk."""
-        if hasattr(X, "blocks"):
-            sums = sum(np.nansum(x, 0, dtype=np.float64) for x in X.blocks())
-            return cls._of(sums, sum((~missing_values(x)).sum(0) for x in X.blocks()))
-        missing = missing_values(X)
+        blocks = getattr(X, "blocks", lambda: [X])
         if hasattr(X, "tocsr"):
-            width = X.shape[1]
-            known = X.data[~missing].astype(np.float64)
-            total = np.bincount(X.indices[~missing], known, minlength=width)
-            rows = X.shape[0] - np.bincount(X.indices[missing], minlength=width)
-        else:
-            total, rows = np.nansum(X, 0, dtype=np.float64), (~missing).sum(0)
-        return cls._of(total, rows)
+            total, missing = ColumnSums(X.shape[1]), ColumnSums(X.shape[1])
+            for x in blocks():
+                unknown = missing_values(x)
+                total.add(x.indices[~unknown], x.data[~unknown])
+                missing.add(x.indices[unknown], 1.0)
+            return cls._of(total.found, X.shape[0] - missing.found)
+        sums = sum(np.nansum(x, 0, dtype=np.float64) for x in blocks())
+        return cls._of(sums, sum((~missing_values(x)).sum(0) for x in blocks()))
 
     @classmethod
     def _of(cls, total: Any, rows: Any) -> Imputer:

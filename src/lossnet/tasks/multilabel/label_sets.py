@@ -9,14 +9,14 @@ import numpy as np
 
 from lossnet.constraints import LabelRule
 from lossnet.errors import DataError
-from lossnet.tasks.multilabel.arrays import known_of
+from lossnet.tasks.multilabel.arrays import known_of, sets_of
 
 
 class LabelSets:
     """Rows with a set of labels each, whatever the inputs are: what ``Y`` says of them.
 
-    Y is (n, L) uint8, 0 or 1; or float32, with NaN where a label is not known; or CSR of uint8
-    where it was given sparse and has more than 2^26 entries.
+    Y is (n, L) uint8, 0 or 1; or float32, with NaN where a label is not known; or CSR of uint8,
+    on disk if it was there, where it was given sparse and has more than 2^26 entries.
     """
 
     Y: Any
@@ -88,7 +88,7 @@ class LabelSets:
     def diversity(self) -> int:
         """Number of different label sets, of rows whose labels are all known."""
         if not self.has_dense_labels:
-            return len({own.tobytes() for own in np.split(self.Y.indices, self.Y.indptr[1:-1])})
+            return len(set(sets_of(self.Y)))
         return len({row.tobytes() for row in np.packbits(self.complete, axis=1)})
 
     def _numbers(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

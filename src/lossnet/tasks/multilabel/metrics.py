@@ -27,7 +27,7 @@ from lossnet.tasks.multilabel.arrays import (
     gold_and,
     is_large,
     probabilities,
-    sparse_labels,
+    sparse_counts,
     without_nan,
 )
 
@@ -64,7 +64,7 @@ COUNTED: dict[str, tuple[int, Callable[..., Floats]]] = {
 def _counted(name: str, Y: Any, P: Any) -> float:
     axis, metric = COUNTED[name]
     if _stay_sparse(Y, P):
-        return float(metric(*_sparse_counts(Y, P, axis), math.prod(Y.shape)))
+        return float(metric(*sparse_counts(Y, P, axis), math.prod(Y.shape)))
     gold, found, known = gold_and(Y, P, "P")
     counts = (np.count_nonzero(on, axis=1 - axis) for on in (gold & found, found, gold))
     return float(of_counts(name, counts, gold.size, known))
@@ -73,15 +73,6 @@ def _counted(name: str, Y: Any, P: Any) -> float:
 def _stay_sparse(Y: Any, P: Any) -> bool:
     """Whether both are sparse, and too large to be made dense."""
     return is_large(Y) and hasattr(P, "tocsr")
-
-
-def _sparse_counts(Y: Any, P: Any, axis: int) -> list[Counts]:
-    """tp, predicted and gold of every row (0) or label (1) of sparse matrices."""
-    gold, found = sparse_labels(Y, "Y"), sparse_labels(P, "P")
-    if gold.shape != found.shape:
-        raise DataError(f"Y and P have shapes {gold.shape} and {found.shape}: expected the same")
-    both = (gold.multiply(found), found, gold)
-    return [np.asarray(one.sum(1 - axis)).ravel().astype(np.intp) for one in both]
 
 
 def of_counts(name: str, counts: Iterable[Any], size: int, known: Bools | None) -> Any:

@@ -12,8 +12,9 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite
 
+from lossnet.data.disk_rows import DiskRows
 from lossnet.errors import DataError
-from lossnet.tasks.multilabel.arrays import check_labels, is_large
+from lossnet.tasks.multilabel.arrays import check_labels, is_large, sparse_rows
 from lossnet.tasks.multilabel.label_sets import LabelSets
 
 #: What :meth:`Labels.to_json` gives: see :func:`lossnet.files.check_form`.
@@ -78,7 +79,7 @@ class Labels:
 
     def relaxed(self, Y: Any) -> Any:
         """Label sets or points between them, ``(n, L)`` numbers in [0, 1]; sparse if large."""
-        if self.classes is not None:
+        if self.classes is not None or isinstance(Y, DiskRows):
             return self.encode(Y)
         values = self._columns(Y)
         stored = values.data if hasattr(values, "tocsr") else values
@@ -131,12 +132,12 @@ class Labels:
 def _array(Y: Any) -> tuple[Any, list[str] | None]:
     """``Y`` as a 1-D or 2-D array, and the names of its columns where it brought any.
 
-    A sparse matrix that is large is CSR.
+    A sparse matrix that is large is CSR, on disk if it is there.
     """
     if isinstance(Y, LabelSets):
         return Y.Y, Y.label_names
     if is_large(Y):
-        return Y.tocsr(), None
+        return sparse_rows(Y), None
     names = [str(column) for column in Y.columns] if hasattr(Y, "columns") else None
     try:
         values = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)

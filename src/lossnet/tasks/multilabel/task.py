@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import csv
-import io
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -12,6 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lossnet.plain_text import counted
+from lossnet.tasks.multilabel.predictions import (
+    HALF,
+    OWN,
+    csv_text,
+    each_row,
+    measured_in_parts,
+    predicted,
+)
 from lossnet.tasks.options import count_or_names, picture, probability
 from lossnet.tasks.task import Baseline, Judged, Known, Measured, Task, emit, once
 
@@ -20,8 +26,6 @@ if TYPE_CHECKING:
     from lossnet.tasks.details import Details, Examples
     from lossnet.tasks.multilabel.dataset import MultiLabelData
     from lossnet.tasks.parts import Parts
-
-OWN, HALF = "as predicted", "at 0.5"
 
 
 class MultiLabelTask(Task):
@@ -123,7 +127,9 @@ class MultiLabelTask(Task):
         from lossnet.tasks.multilabel.metrics import METRICS, evaluate
 
         given = args and args.threshold
-        on, proba = _predicted(model, data, given)
+        if not data.has_dense_labels and hasattr(model, "_parts"):
+            return measured_in_parts(model, data, given)
+        on, proba = predicted(model, data, given)
         first = OWN if given is None else f"at {given:g}"
         decided = {first: on, HALF: decide(model.constraints_, proba, 0.5)}
         ranked = {"map": METRICS["map"](data.Y, with_unseen(proba, data.n_labels))}
@@ -159,7 +165,7 @@ class MultiLabelTask(Task):
 
         method = getattr(model, "method_", None)
         calibrates = method is None or (method.task_net_predicts and model.refine is None)
-        return label_details(data, *_predicted(model, data), calibrates=calibrates)
+        return label_details(data, *predicted(model, data), calibrates=calibrates)
 
     @property
     def baselines(self) -> Mapping[str, Baseline]:  # type: ignore[override]
@@ -222,14 +228,14 @@ class MultiLabelTask(Task):
             chosen.set_params(decode="threshold")
             chosen.threshold_ = args.threshold
         if (args.out or "").lower().endswith(".csv"):
-            emit([_csv(chosen, data, args.proba)], args.out)
+            emit([csv_text(chosen, data, args.proba)], args.out)
         else:
             super().write(chosen, data, args)
 
     def json_rows(self, model: Any, data: Any, *, proba: bool) -> Iterator[dict[str, Any]]:
         """The labels that are on, and all probabilities where asked for."""
         names = model.label_names_
-        for on, values in zip(*_predicted(model, data), strict=True):
+        for on, values in each_row(model, data):
             row: dict[str, Any] = {"labels": [n for n, hit in zip(names, on, strict=True) if hit]}
             if proba:
                 rounded = (round(float(value), 6) for value in values)
@@ -244,35 +250,6 @@ def add_threshold(group: Any, command: str) -> None:
     if command == "evaluate":
         what = "draw how often labels of a given probability are on, before and after calibration"
         group.add_argument("--reliability", type=picture, metavar="FILE", help=what)
-
-
-def _csv(model: Any, data: MultiLabelData, proba: bool) -> str:
-    """A column of 0 and 1 for each label, then of probabilities, named as the reader wants them."""
-    from lossnet.tasks.multilabel.formats.csv import PREFIX
-
-    names, text = model.label_names_, io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    head = ["row", *(f"{PREFIX}{name}" for name in names)]
-    writer.writerow(head + [f"probability:{name}" for name in names if proba])
-    for row, (on, values) in enumerate(zip(*_predicted(model, data), strict=True)):
-        writer.writerow([row, *on, *(f"{value:.6g}" for value in values if proba)])
-    return text.getvalue()
-
-
-def _predicted(model: Any, data: MultiLabelData, threshold: Any = None) -> tuple[Any, Any]:
-    """0/1 labels ``(n, L)``, by the model's decision or at a threshold, and probabilities."""
-    if hasattr(model, "predicted"):  # an outside baseline
-        found: tuple[Any, Any] = model.predicted(data, threshold)
-        return found
-    rows, decision = model._unseen(data.without_labels()), model._decision()
-    outputs = model._outputs(model._proposal(), rows)
-    proba = model._calibrated(outputs)
-    if threshold is not None:
-        model = copy.copy(model)
-        model.threshold_ = threshold
-    elif decision.rule != model.usual_rule:
-        return model._decided(decision, rows), proba
-    return model._discrete(outputs), proba
 
 
 def _threshold(model: Any, args: Namespace | None) -> Any:

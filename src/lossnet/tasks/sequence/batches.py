@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lossnet.batch import Batch
+from lossnet.data.disk_items import DiskItems, each, lengths_of
 from lossnet.nets.tokens import Tokens
 from lossnet.tasks.sequence.tokens import padded
 from lossnet.training.source import SimilarLengths
@@ -21,7 +22,7 @@ _TOKENS = 1 << 15
 
 def numbered_tags(
     given: Sequence[Sequence[Any]] | None, tags: Sequence[str]
-) -> list[np.ndarray] | None:
+) -> Sequence[np.ndarray] | None:
     """The numbers of sentences' tags, ``(T,)`` each, -1 where one is not known; None without any.
 
     A tag absent from training can never be right; it stands for no span, or for any tag.
@@ -31,14 +32,17 @@ def numbered_tags(
     number: dict[Any, int] = {tag: i for i, tag in enumerate(tags)}
     other = number.get("O", 0)
     number |= {None: -1}
-    return [np.array([number.get(tag, other) for tag in row]) for row in given]
+    numbers: Sequence[np.ndarray] = each(
+        lambda row: np.array([number.get(tag, other) for tag in row]), given
+    )
+    return numbers
 
 
 class SentenceSource(SimilarLengths):
     """Sentences of various lengths, padded batch by batch.
 
     Args:
-        sentences: the sentences, each with a length.
+        sentences: the sentences, each with a length; those on disk are read batch by batch.
         collate: makes :class:`~lossnet.nets.Tokens` of some of them.
         targets: tag numbers of each, ``(T,)``, -1 where a tag is not known; or None.
         tags: number of tags.
@@ -57,8 +61,10 @@ class SentenceSource(SimilarLengths):
     ) -> None:
         self._sentences, self._collate = sentences, collate
         self._targets, self._tags, self._reward = targets, tags, reward
-        self._partial = targets is not None and any((tags < 0).any() for tags in targets)
-        super().__init__([len(sentence) for sentence in sentences], _TOKENS)
+        # A file cannot say that a tag is not known.
+        some = None if isinstance(targets, DiskItems) else targets
+        self._partial = some is not None and any((tags < 0).any() for tags in some)
+        super().__init__(lengths_of(sentences), _TOKENS)
 
     def batch(self, rows: Tensor | slice) -> Batch:
         numbers = range(len(self))[rows] if isinstance(rows, slice) else rows.tolist()

@@ -12,9 +12,12 @@ out, and so is every line that begins with ``#``.
 from __future__ import annotations
 
 import re
+import sys
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from lossnet.data.conll import (
     DOCSTART,
@@ -24,6 +27,8 @@ from lossnet.data.conll import (
     read_table,
     reads_as_mark,
 )
+from lossnet.data.conll_index import index_table, stays_on_disk
+from lossnet.data.disk_items import each, lengths_of
 from lossnet.data.text import extension, stem, utf8_text
 from lossnet.errors import DataError
 from lossnet.files import write_text
@@ -101,13 +106,23 @@ def read_conll(
         token_column: these and the others as in :class:`ConllFormat`.
     """
     layout = ConllFormat(token_column, tag_column, columns, separator, comment)
-    return arranged(table_of(utf8_text(path), path, layout), path, layout, scheme=scheme)
+    table = table_on_disk(path, layout) or table_of(utf8_text(path), path, layout)
+    return arranged(table, path, layout, scheme=scheme)
 
 
 def table_of(text: str, path: str | Path, layout: ConllFormat) -> Table:
     """The rows of a CoNLL file with this text."""
+    return read_table(text, path, **_line_format(path, layout))
+
+
+def table_on_disk(path: str | Path, layout: ConllFormat) -> Table | None:
+    """The rows of a CoNLL file that is so large that they stay on disk; None of another."""
+    return index_table(path, **_line_format(path, layout)) if stays_on_disk(path) else None
+
+
+def _line_format(path: str | Path, layout: ConllFormat) -> dict[str, Any]:
     comment = layout.comment or ("#" if is_conllu(path) else None)
-    return read_table(text, path, separator=layout.separator, comment=comment)
+    return {"separator": layout.separator, "comment": comment}
 
 
 def arranged(
@@ -123,21 +138,23 @@ def arranged(
     names = tuple(f"_{k}" if every and name == LEFT_OUT else name for k, name in others.items())
     sentences, notes = table.sentences, []
     if token != 0:
-        sentences = [numbered_rows(rows) for rows in table.sentences]
-        left_out = sum(map(len, table.sentences)) - sum(map(len, sentences))
+        sentences = each(numbered_rows, table.sentences, lengths=False)
+        left_out = sum(lengths_of(table.sentences)) - sum(lengths_of(sentences))
         notes = [f"{left_out} multiword tokens and empty nodes left out"] if left_out else []
     elif is_conllu(path) and all(map(are_numbered, table.sentences)):
         remedy = "give token_column=1, and tag_column=3 for parts of speech"
         raise DataError(f"{path}: column 0 of a CoNLL-U file numbers the tokens; {remedy}")
 
-    def column(place: int) -> list[list[str]]:
-        return [[cells[place] for cells in rows] for rows in sentences]
+    def column(place: int) -> Any:
+        return each(lambda rows: [cells[place] for cells in rows], sentences)
 
-    tags = None if tag is None else column(tag)
+    # Few strings, of which every token refers to one.
+    tags = None if tag is None else each(lambda own: [*map(sys.intern, own)], column(tag))
     if tags and scheme:
         try:
             source = PLAIN if detect_scheme(tags) == PLAIN else None
-            tags = [to_scheme(sentence, scheme, source) for sentence in tags]
+            tags = each(lambda sentence: to_scheme(sentence, scheme, source), tags)
+            deque(tags, maxlen=0)  # those on disk are converted only when they are read
         except DataError as error:
             raise DataError(f"{path}: {error}") from error
     return SequenceData(

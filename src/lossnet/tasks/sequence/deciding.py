@@ -130,6 +130,7 @@ class TagDecisions(StructuredEstimator):
     def _by_batch(self, function: Callable[[Context], Any], data: Any) -> list[Any]:
         """What a function gives for each sentence: tags without padding, or anything else."""
         found: list[Any] = [None] * len(data)
+        lengths = data.lengths
         how: dict[str, Any] = {"batch_size": _BATCH, "precision": self.precision}
         for rows, values in each_batch(
             function, self.nets_, Categorical(), self._source(data), **how
@@ -137,7 +138,7 @@ class TagDecisions(StructuredEstimator):
             assert isinstance(rows, Tensor)
             for row, value in zip(rows.tolist(), values, strict=True):
                 tags = isinstance(value, Tensor) and value.dim() > 0
-                found[row] = value[: len(data.tokens[row])].cpu().numpy() if tags else value
+                found[row] = value[: lengths[row]].cpu().numpy() if tags else value
         return found
 
     # Spans -----------------------------------------------------------------------------------
@@ -151,9 +152,9 @@ class TagDecisions(StructuredEstimator):
         number = {tag: k for k, tag in enumerate(self.tags_)}
         least = float(1.0 / (1.0 + np.exp(decision.offset)))
         found = []
-        for pool, tokens in zip(pools, data.tokens, strict=True):
-            chosen = choose_spans(pool, len(tokens), least, self.given_span)
-            names = from_spans(chosen, len(tokens), self._span_scheme())
+        for pool, length in zip(pools, data.lengths, strict=True):
+            chosen = choose_spans(pool, length, least, self.given_span)
+            names = from_spans(chosen, length, self._span_scheme())
             found.append(np.array([number[name] for name in names]))
         return found
 

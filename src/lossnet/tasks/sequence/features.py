@@ -85,7 +85,7 @@ def sentences(
     model: TaggingEstimator, data: SequenceData
 ) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Tokens]]:
     """The data's sentences as the nets need them, and the function that makes a batch of some."""
-    coded = model.coder_.code(data.tokens, data.columns)
+    coded = model.coder_.code_each(data.tokens, data.columns)
     if model.encoder_ is None:
         return coded, partial(collate, device=model.device)
     limit = None if model.max_length is None else int(model.max_length)

@@ -7,10 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from lossnet.data.conll import DOCSTART, Table
+from lossnet.data.conll_index import stays_on_disk
 from lossnet.data.text import extension, utf8_text
 from lossnet.errors import DataError, SettingError
 from lossnet.tasks.parts import PART_WORDS, PARTS, Parts, as_parts, joined, left_out, listed
-from lossnet.tasks.sequence.conll import ConllFormat, arranged, default_format, table_of
+from lossnet.tasks.sequence.conll import (
+    ConllFormat,
+    arranged,
+    default_format,
+    table_of,
+    table_on_disk,
+)
 from lossnet.tasks.sequence.references import read_references
 from lossnet.tasks.sequence.sentences import SequenceData, check_columns
 from lossnet.tasks.sequence.trees import TREE_KINDS, begins_tree, is_bracketed, read_trees
@@ -55,6 +62,10 @@ def _start(path: Path) -> str:
     """How the text of a ``.txt`` file begins; of others, nothing."""
     if not path.is_file() or path.suffix.lower() != ".txt":
         return ""
+    return _begin(path)
+
+
+def _begin(path: Path) -> str:
     with path.open("rb") as file:
         return file.read(_SNIFFED).decode("utf-8-sig", "replace")
 
@@ -73,13 +84,19 @@ def is_xml(text: str) -> bool:
     return _XML.match(text) is not None
 
 
+def begins_other(start: str, path: Path) -> bool:
+    """Whether a file that begins so may be XML or trees, not CoNLL."""
+    return start.lstrip().startswith("<") or is_bracketed(start, path)
+
+
 def load_sequences(
     path: str | Path, *, scheme: str | None = None, conll: ConllFormat | None = None
 ) -> SequenceData:
     """Read all sentences of a file, or of a folder's parts one after another.
 
     A file that is XML holds references with marked fields, one that begins with brackets trees;
-    any other is a CoNLL file.
+    any other is a CoNLL file. The sentences of a CoNLL file of 64 MB or more that is not packed
+    stay on disk, and are read when they are needed.
 
     Args:
         path: the file, also packed (``.gz``), or the folder.
@@ -168,10 +185,14 @@ def _content(file: Path, conll: ConllFormat | None) -> Table | str:
     if extension(file) in _TABLES:
         wrong = f"{file} holds rows of features and labels, not tagged sentences"
         raise DataError(f"{wrong}; expected a CoNLL file{_other_task(str(file))}")
+    layout = conll or default_format(file)
+    other = not stays_on_disk(file) or begins_other(_begin(file), file)
+    if not other and (found := table_on_disk(file, layout)) is not None:
+        return found
     text = utf8_text(file)
     if is_xml(text) or is_bracketed(text, file):
         return text
-    return table_of(text, file, conll or default_format(file))
+    return table_of(text, file, layout)
 
 
 def _read_text(

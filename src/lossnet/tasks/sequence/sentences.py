@@ -1,33 +1,37 @@
-"""Tagged sentences in memory."""
+"""Tagged sentences, in memory or on disk."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import reprlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from lossnet.data.disk_items import DiskItems, chosen, join_items, lengths_of
 from lossnet.errors import DataError
 from lossnet.tasks.parts import cut_rows
 
 if TYPE_CHECKING:
     from lossnet.tasks.sequence.conll import ConllFormat
 
-Words = list[list[str]]
+#: Lists of strings for each sentence; of large files, a :class:`DiskItems` that reads them.
+Words = Sequence[list[str]]
 #: Strings, and None where a tag is not known.
-Tags = list[list[Any]]
+Tags = Sequence[list[Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SequenceData:
     """Sentences, the tag of each token, and what else is known of it.
 
-    Every list has one list per sentence, and that one string per token. Empty sentences, empty
+    Every list has one list per sentence, and that one string per token; sentences of large CoNLL
+    files stay on disk, and are read when they are needed. Empty sentences, empty
     strings and lists of unequal lengths are a :class:`DataError`.
 
     Args:
@@ -43,7 +47,7 @@ class SequenceData:
 
     tokens: Words
     tags: Tags | None = None
-    columns: dict[str, Words] = field(default_factory=dict)
+    columns: Mapping[str, Words] = field(default_factory=dict)
     documents: list[int] | None = None
     name: str = "data"
     notes: list[str] = field(default_factory=list)
@@ -85,9 +89,14 @@ class SequenceData:
     @property
     def n_tokens(self) -> int:
         """Number of tokens in all sentences."""
-        return sum(map(len, self.tokens))
+        return sum(self.lengths)
 
     @property
+    def lengths(self) -> list[int]:
+        """Number of tokens in each sentence."""
+        return lengths_of(self.tokens)
+
+    @cached_property
     def tag_names(self) -> list[str]:
         """The different tags, sorted; none where the tags are not known."""
         return sorted({tag for tags in self.tags or [] for tag in tags if tag is not None})
@@ -95,18 +104,22 @@ class SequenceData:
     @property
     def known(self) -> list[np.ndarray[Any, Any]] | None:
         """For every sentence which tags are known, ``(T,)``; None where all are."""
-        if self.tags is None or not any(None in tags for tags in self.tags):
+        if not self.n_unknown or self.tags is None:
             return None
         return [np.array([tag is not None for tag in tags]) for tags in self.tags]
 
     @property
     def n_unknown(self) -> int:
         """Number of tags that are not known, of sentences with tags."""
+        if isinstance(self.tags, DiskItems):
+            return 0  # a file cannot say so
         return sum(tags.count(None) for tags in self.tags or [])
 
     @property
     def known_runs(self) -> Words:
         """The tags of sentences that are known completely; without any, of runs of known tags."""
+        if isinstance(self.tags, DiskItems):
+            return self.tags
         complete = [tags for tags in self.tags or [] if None not in tags]
         if complete or not self.tags:
             return complete
@@ -130,14 +143,11 @@ class SequenceData:
         except IndexError as error:
             raise DataError(f"{self.name} has {len(self)} sentences: {error}") from error
 
-        def pick(words: Words) -> Words:
-            return [words[k] for k in index]
-
         return replace(
             self,
-            tokens=pick(self.tokens),
-            tags=None if self.tags is None else pick(self.tags),
-            columns={key: pick(column) for key, column in self.columns.items()},
+            tokens=chosen(self.tokens, index),
+            tags=None if self.tags is None else chosen(self.tags, index),
+            columns={key: chosen(column, index) for key, column in self.columns.items()},
             documents=None if self.documents is None else [self.documents[k] for k in index],
             notes=list(self.notes),
             blank=(),
@@ -150,8 +160,10 @@ class SequenceData:
     def checksum(self) -> str:
         """SHA-256, in hex, of tokens, tags and columns."""
         # Not of documents, which are numbered anew when a part is written and read again.
-        parts = [self.tokens, self.tags, self.columns, None]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        digest = hashlib.sha256()
+        for piece in _json([self.tokens, self.tags, self.columns, None]):
+            digest.update(piece.encode())
+        return digest.hexdigest()
 
     @classmethod
     def join(cls, parts: Mapping[str, Self]) -> Self:
@@ -164,10 +176,10 @@ class SequenceData:
             documents += [base + number for number in data.documents or ()]
         return replace(
             first,
-            tokens=[sentence for data in datas for sentence in data.tokens],
-            tags=[tags for data in datas for tags in data.tags or []] if first.labelled else None,
+            tokens=join_items([data.tokens for data in datas]),
+            tags=join_items([data.tags or [] for data in datas]) if first.labelled else None,
             columns={
-                key: [row for data in datas for row in data.columns[key]] for key in first.columns
+                key: join_items([data.columns[key] for data in datas]) for key in first.columns
             },
             documents=None if any(data.documents is None for data in datas) else documents,
             notes=list(dict.fromkeys(note for data in datas for note in data.notes)),
@@ -208,14 +220,34 @@ def check_columns(parts: Iterable[SequenceData]) -> None:
             raise DataError(f"{data.name} does not have the columns of {first.name}: {counts}")
 
 
+def _json(value: Any) -> Iterator[str]:
+    """What ``json.dumps`` gives, in pieces: sentences of a file are read one at a time."""
+    if isinstance(value, dict):
+        yield "{"
+        for number, (key, inner) in enumerate(value.items()):
+            yield f"{', ' if number else ''}{json.dumps(key)}: "
+            yield from _json(inner)
+        yield "}"
+    elif isinstance(value, DiskItems | list) and not (value and isinstance(value[0], str | None)):
+        yield "["
+        for number, inner in enumerate(value):
+            yield ", " if number else ""
+            yield from _json(inner)
+        yield "]"
+    else:
+        yield json.dumps(value)
+
+
 def _words(given: Any, what: str, name: str, *, unknown: bool = False) -> Tags:
     """Lists of lists of strings, copied; anything else is an error that names the place.
 
-    With ``unknown``, None and NaN are None.
+    With ``unknown``, None and NaN are None. Those on disk are as their reader has them.
     """
+    if isinstance(given, DiskItems):
+        return given
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise DataError(f"{name}: {what} is {reprlib.repr(given)}; give a list of lists of strings")
-    words: Tags = []
+    words: list[list[Any]] = []
     for k, sentence in enumerate(given):
         place = f"{name}: sentence {k} (counted from 0) of {what}"
         if isinstance(sentence, str) or not isinstance(sentence, Iterable):
@@ -240,8 +272,8 @@ def _aligned(given: Any, tokens: Words, what: str, name: str, *, unknown: bool =
     words = _words(given, what, name, unknown=unknown)
     if len(words) != len(tokens):
         raise DataError(f"{name}: {len(tokens)} sentences of tokens and {len(words)} of {what}")
-    for k, (sentence, row) in enumerate(zip(tokens, words, strict=True)):
-        if len(sentence) != len(row):
-            counts = f"has {len(sentence)} tokens and {len(row)} in {what}; give one for each token"
+    for k, (size, own) in enumerate(zip(lengths_of(tokens), lengths_of(words), strict=True)):
+        if size != own:
+            counts = f"has {size} tokens and {own} in {what}; give one for each token"
             raise DataError(f"{name}: sentence {k} (counted from 0) {counts}")
     return words

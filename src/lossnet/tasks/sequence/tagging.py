@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from lossnet.checks import check_choice
 from lossnet.context import Context
+from lossnet.data.disk_items import join_items
 from lossnet.data.vectors import Coverage, WordVectors, read_vectors
 from lossnet.encoders import Pretrained
 from lossnet.encoders.encoder import Training
@@ -135,9 +136,9 @@ class TaggingEstimator(TagDecisions):
             self.vector_coverage_ = vectors.coverage(data.tokens, lowercase=self.lowercase)
             if self.verbose:
                 print(f"{self.vector_coverage_}", file=sys.stderr)
-        others = [] if unlabelled is None else unlabelled.tokens
+        others: Sequence[list[str]] = [] if unlabelled is None else unlabelled.tokens
         if validation is not None and any(p.rows == "validation" for p in self.method_.phases):
-            others = [*others, *validation.tokens]
+            others = join_items([others, validation.tokens])
         own = {name: getattr(self, name) for name in ("lowercase", "case", "chars", "min_count")}
         self.coder_ = TokenCoder.learn(
             data.tokens, data.columns, others=others, vectors=vectors, **own
@@ -234,13 +235,13 @@ class TaggingEstimator(TagDecisions):
         self, function: Callable[[Context], Tensor], data: SequenceData, source: Any = None
     ) -> list[np.ndarray]:
         """``function``, which gives ``(B, T, ...)``, of every sentence, without padding."""
-        found = [np.empty(0)] * len(data)
+        found, lengths = [np.empty(0)] * len(data), data.lengths
         source = source or self._source(data)
         how: dict[str, Any] = {"batch_size": 256, "precision": self.precision}
         for rows, y in each_batch(function, self.nets_, Categorical(), source, **how):
             assert isinstance(rows, Tensor)
             for row, values in zip(rows.tolist(), y.cpu().numpy(), strict=True):
-                found[row] = values[: len(data.tokens[row])].copy()
+                found[row] = values[: lengths[row]].copy()
         return found
 
     def _rules(self) -> TagRules | None:

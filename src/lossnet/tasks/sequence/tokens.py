@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from lossnet.data.disk_items import DiskItems
 from lossnet.data.vectors import WordVectors
 from lossnet.devices import generator_on
 from lossnet.errors import DataError
@@ -108,7 +109,7 @@ class TokenCoder:
             _numbered([*new, *first, *(word for word in known if word not in met)]),
             lowercase,
             _numbered(letters),
-            {name: _numbered(sorted({*chain(*rows)})) for name, rows in columns.items()},
+            {n: _numbered(sorted({*chain.from_iterable(rows)})) for n, rows in columns.items()},
             case,
             learned=2 + len(new),
             trained=2 + len(new) + len(first),
@@ -128,6 +129,14 @@ class TokenCoder:
     def characters(self) -> int:
         """How many characters there are, padding and unknown included; 0 where none are read."""
         return len(self.chars) + 2 if self.chars else 0
+
+    def code_each(self, sentences: Sentences, columns: Mapping[str, Sentences]) -> Sequence[Coded]:
+        """The same as :meth:`code`; of sentences on disk, when they are read."""
+        if not isinstance(sentences, DiskItems):
+            return self.code(sentences, columns)
+        self.code([], columns)  # an error where columns are missing
+        together = CodedOnDisk(self, sentences, columns)
+        return DiskItems(together, np.array(sentences.lengths, dtype=np.int32))
 
     def code(self, sentences: Sentences, columns: Mapping[str, Sentences]) -> list[Coded]:
         """Every sentence as numbers; each word is looked up once, however often it occurs."""
@@ -191,6 +200,24 @@ class TokenCoder:
         columns = {name: _numbered(values) for name, values in facts["columns"].items()}
         words, chars = _numbered(facts["words"]), _numbered(facts["chars"])
         return cls(**{**facts, "words": words, "chars": chars, "columns": columns})
+
+
+@dataclass(frozen=True)
+class CodedOnDisk:
+    """Sentences on disk that become numbers when they are read."""
+
+    coder: TokenCoder
+    sentences: Sentences
+    columns: Mapping[str, Sentences]
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def read(self, numbers: Iterable[int]) -> Iterator[Coded]:
+        """These sentences, coded."""
+        for number in numbers:
+            columns = {name: [rows[number]] for name, rows in self.columns.items()}
+            yield self.coder.code([self.sentences[number]], columns)[0]
 
 
 def collate(coded: Sequence[Coded], device: str | torch.device = "cpu") -> Tokens:

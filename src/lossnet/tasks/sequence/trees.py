@@ -63,7 +63,7 @@ class TreeData(SequenceData):
     def subset(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> Self:
         """The given sentences (indices or a mask of booleans), in the order given."""
         index = np.arange(len(self))[list(rows)].reshape(-1)
-        pos = None if self.pos is None else [self.pos[k] for k in index]
+        pos = None if self.pos is None else [self.pos[k] for k in index.tolist()]
         return replace(super().subset(rows), pos=pos)
 
     @classmethod
