@@ -8,9 +8,10 @@
 ``steps`` times batches of both kinds of training in turn: with sparse first layers, and with dense
 ones, as they were before. ``fit`` compares a cross-entropy fit with one-vs-rest logistic regression
 on the same rows: seconds, and example F1 of the test texts at thresholds tuned on the validation
-texts, which the budget of the fit and the penalty were chosen by, too. ``many`` times 200 batches of synthetic data, each case in a process of its own, whose
-largest memory it reports: half the rows, half the labels, half the features, and all of them.
-``top`` predicts all its rows. Data is found at ``../shared/data/text`` or ``$LOSSNET_DATA/text``.
+texts, which the budget of the fit and the penalty were chosen by, too. ``many`` times 200 batches
+of synthetic data, each case in a process of its own, whose largest memory it reports: half the
+rows, half the labels, half the features, and all of them. ``top`` predicts all its rows. Data is
+found at ``../shared/data/text`` or ``$LOSSNET_DATA/text``.
 """
 
 from __future__ import annotations
