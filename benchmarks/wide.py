@@ -42,11 +42,11 @@ from lossnet.tasks.text.tfidf import Tfidf
 from lossnet.training.callback import Callback
 
 FEATURES = 47_000
-#: Hidden layers of the fits: the default, and a small net.
-WIDTHS = ((400, 400), (128, 128))
+#: Hidden layers of the fits and their epochs: the default, and a small net.
+WIDTHS = {(400, 400): 8, (128, 128): 16}
 #: What the fits set: few epochs, with learning rates that fall to 0 at the last. Chosen by
 #: validation F1, as the penalty of logistic regression is, whose fit with the best C is timed.
-FIT: dict[str, Any] = {"max_epochs": 8, "patience": 8, "batch_size": 64}
+FIT: dict[str, Any] = {"batch_size": 64}
 FALLING = {"decay": "linear"}
 PENALTIES = (10.0, 30.0, 100.0, 300.0)
 #: Batches that are timed, after some that are not.
@@ -139,7 +139,7 @@ def fit(method: str, hidden: tuple[int, ...], seed: int) -> Measured:
     """A fit, and logistic regression: seconds and test example F1, at tuned thresholds."""
     X, Y, V, VY, T, TY = reuters()
     how: dict[str, Any] = {"decode": "threshold", "hidden": hidden, "random_state": seed}
-    how |= {**FIT, "method_params": fit_params(method)}
+    how |= fit_settings(method, hidden)
     began = time.process_time()
     model = MultiLabelClassifier(method, **how).fit(X, Y, validation_data=(V, VY))
     seconds = time.process_time() - began
@@ -151,11 +151,13 @@ def fit(method: str, hidden: tuple[int, ...], seed: int) -> Measured:
     return metrics, seconds, ["wide", "fit"]
 
 
-def fit_params(method: str) -> dict[str, Any]:
-    """Parameters of a method whose learning rates fall to 0."""
+def fit_settings(method: str, hidden: tuple[int, ...]) -> dict[str, Any]:
+    """What a fit sets: all of its epochs are run."""
     own: dict[str, Any] = METHODS[method].get("method_params", {})
     optimisers = ["task_optimiser"] + ["energy_optimiser"] * (method != "cross-entropy")
-    return {**own, **dict.fromkeys(optimisers, FALLING)}
+    params = {**own, **dict.fromkeys(optimisers, FALLING)}
+    epochs = {"max_epochs": WIDTHS[hidden], "patience": WIDTHS[hidden]}
+    return {**epochs, **FIT, "method_params": params}
 
 
 @lru_cache(maxsize=1)
@@ -255,7 +257,7 @@ def run(given: argparse.Namespace) -> None:
             measured("steps", name, method, lambda m=method, s=size: steps(m, s), batch_size=size)
         for hidden in WIDTHS:
             name = f"wide-fit-{'-'.join(map(str, hidden))}"
-            own = {"hidden": hidden, **FIT, "method_params": fit_params(method)}
+            own = {"hidden": hidden, **fit_settings(method, hidden)}
             measured("fit", name, method, lambda m=method, h=hidden: fit(m, h, 0), **own)
         for case, sizes in CASES.items():
             job = lambda m=method, c=case: _recorded(many, m, c)  # noqa: E731

@@ -174,7 +174,7 @@ class Context:
 
     def joint_net(self, name: str) -> JointNet | None:
         """The net of that name if its positions depend on each other, else None."""
-        if name in self.given or not is_joint(type(self.nets[name])):
+        if name in self.given or not is_joint(self.nets[name]):
             return None
         net: JointNet = self.nets[name]
         return net

@@ -61,13 +61,17 @@ class JointNet(Protocol):
         """-log p(target), ``(B,)``, over what is ``known`` of it."""
 
 
-@cache
-def is_joint(kind: type) -> bool:
-    """Whether nets of this class are joint nets.
+def is_joint(net: object) -> bool:
+    """Whether a net's class is that of a joint net.
 
     ``isinstance`` compares all names of a protocol every time, which takes longer than many an
     operation of a step.
     """
+    return _has_joint_methods(type(net))
+
+
+@cache
+def _has_joint_methods(kind: type[object]) -> bool:
     return issubclass(kind, JointNet)
 
 

@@ -42,8 +42,8 @@ def bernoulli(logits: Tensor, k: int, generator: torch.Generator | None = None) 
     batch, labels = logits.shape
     row = entries // labels
     which = row // batch
-    at = torch.sub(row, which, alpha=batch), torch.sub(entries, row, alpha=labels)
-    return _ones(torch.stack([which, *at]), (k, batch, labels), logits)
+    places = torch.sub(row, which, alpha=batch), torch.sub(entries, row, alpha=labels)
+    return _ones(torch.stack([which, *places]), (k, batch, labels), logits)
 
 
 def _points(edges: Tensor, total: float, k: int, generator: torch.Generator | None) -> Tensor:
