@@ -67,7 +67,8 @@ def is_joint(net: object) -> bool:
     ``isinstance`` compares all names of a protocol every time, which takes longer than many an
     operation of a step.
     """
-    return _has_joint_methods(type(net))
+    kind: Any = type(net)
+    return _has_joint_methods(kind)
 
 
 @cache
