@@ -77,7 +77,7 @@ def _has_joint_methods(kind: type[object]) -> bool:
 
 
 def set_mode(net: nn.Module, train: bool) -> None:
-    """``net.train(train)`` in a tenth of its time: nets change modes with every step.
+    """``net.train(train)`` in a third of its time: nets change modes with every step.
 
     Modules with a ``train`` of their own have it called.
     """
