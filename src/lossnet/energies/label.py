@@ -14,6 +14,8 @@ from lossnet.energies.energy import Energy, reads_of
 from lossnet.nets.mlp import FeatureMLP, label_embeddings
 from lossnet.spaces import sparse
 
+_LOG2_E = math.log2(math.e)
+
 
 class LabelEnergy(Energy):
     """E(x, y) = Σ_i y_i b_i·T(x) + v·softplus(M y + c)   (paper 000, Eq. 2).
@@ -87,11 +89,11 @@ class _Readout(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, readout: Tensor) -> Tensor:
-        # log(1 + exp z) in vectorised sweeps takes a third of F.softplus's time.
-        slope = z.exp()
-        hidden = slope + 1.0
-        slope.div_(hidden)
-        overall = _project(hidden.log_(), readout)
+        # log(1 + exp z) in vectorised sweeps; exp2 takes less than half of exp's time on a CPU.
+        slope = (z * _LOG2_E).exp2_()
+        hidden = slope.log1p()
+        slope.div_(slope + 1.0)
+        overall = _project(hidden, readout)
         if not math.isfinite(overall.sum().item()):  # exp z has overflowed
             slope, hidden = torch.sigmoid(z), F.softplus(z)
             overall = _project(hidden, readout)

@@ -42,8 +42,8 @@ def bernoulli(logits: Tensor, k: int, generator: torch.Generator | None = None) 
     batch, labels = logits.shape
     row = entries // labels
     which = row // batch
-    indices = torch.stack([which, row - which * batch, entries - row * labels])
-    return _ones(indices, (k, batch, labels), logits)
+    places = torch.sub(row, which, alpha=batch), torch.sub(entries, row, alpha=labels)
+    return _ones(torch.stack([which, *places]), (k, batch, labels), logits)
 
 
 def _points(edges: Tensor, total: float, k: int, generator: torch.Generator | None) -> Tensor:
@@ -53,8 +53,8 @@ def _points(edges: Tensor, total: float, k: int, generator: torch.Generator | No
     uniform = torch.rand(points, generator=generator, dtype=torch.float64, device=edges.device)
     # One uniform number places a point in its sample (integer part) and its cell (the rest).
     place = uniform * k
-    which = place.long().clamp_max(k - 1)
-    cell = torch.searchsorted(edges, (place - which) * total).clamp_max(len(edges) - 1)
+    which = place.long().clamp_max_(k - 1)
+    cell = torch.searchsorted(edges, place.frac_().mul_(total)).clamp_max_(len(edges) - 1)
     return torch.add(cell, which, alpha=len(edges))
 
 
@@ -93,10 +93,9 @@ def prepend(target: Tensor, y: Tensor) -> Tensor:
     """The target ``(B, *S)`` as candidate 0 before candidates ``(K, B, *S)`` of any kind."""
     if not y.is_sparse:
         return torch.cat([target.unsqueeze(0).to(y.dtype), y])
-    row, label = target.nonzero(as_tuple=True)
-    first = torch.stack([torch.zeros_like(row), row, label])
+    first = target.unsqueeze(0).nonzero().T
     indices = torch.cat([first, y.indices()], 1)
-    indices[0, len(row) :] += 1
+    indices[0, first.shape[1] :] += 1
     return _ones(indices, (y.shape[0] + 1, *y.shape[1:]), y)
 
 
