@@ -15,15 +15,7 @@ from lossnet.batch import Batch
 from lossnet.costs import ByReward, Cost
 from lossnet.errors import SettingError
 from lossnet.needs import NOTHING, REWARD, needs_of
-from lossnet.nets.base import (
-    Derived,
-    JointNet,
-    WithFeatures,
-    headed,
-    is_joint,
-    set_mode,
-    without_graph,
-)
+from lossnet.nets.base import Derived, JointNet, WithFeatures, headed, without_graph
 from lossnet.noise import row_noise, uniform_noise
 from lossnet.precision import Precision, as_float32, autocast
 from lossnet.spaces import Space, sparse
@@ -82,7 +74,6 @@ class Context:
         self._before: dict[str, Tensor] = {}  # streams as they were before a net's pass
         self._focus = self._attached = NOTHING
         self._draws = 0
-        self._runs: tuple[str, bool] | None = None  # the net that runs, and its mode
         self._others: Context | None = None
         if self.unlabelled is not None:
             self._others = replace(self, batch=self.unlabelled, unlabelled=None, given={})
@@ -174,10 +165,8 @@ class Context:
 
     def joint_net(self, name: str) -> JointNet | None:
         """The net of that name if its positions depend on each other, else None."""
-        if name in self.given or not is_joint(self.nets[name]):
-            return None
-        net: JointNet = self.nets[name]
-        return net
+        net = None if name in self.given else self.nets[name]
+        return net if isinstance(net, JointNet) else None
 
     def scores(self, name: str) -> Tensor:
         """What a task-net's pass gives ``(B, *S)``: its logits, unless it is a joint net."""
@@ -226,8 +215,8 @@ class Context:
         return self._judged(self.nets[name].local, y, name)
 
     def _judged(self, judge: Callable[..., Tensor], y: Tensor, name: str, h: Any = None) -> Tensor:
+        h = self.encoded(name) if h is None else h
         with self._running(name, name in self._focus):
-            h = self.encoded(name) if h is None else h
             e = judge(h, y, self.batch.mask)
         return e if self.precision == "float32" else as_float32(e)
 
@@ -292,18 +281,11 @@ class Context:
     @contextmanager
     def _running(self, name: str, train: bool) -> Iterator[None]:
         """Hold a net in train or eval mode; in train mode it draws from its own stream."""
-        if self._runs == (name, train):
-            yield
-            return
-        net, outside = self.nets[name], self._runs
+        net = self.nets[name]
         if net.training != train:
-            set_mode(net, train)
+            net.train(train)
         with (
             self.streams.use(name) if train and self.streams is not None else nullcontext(),
             autocast(net) if self.precision == "bfloat16" else nullcontext(),
         ):
-            self._runs = name, train
-            try:
-                yield
-            finally:
-                self._runs = outside
+            yield

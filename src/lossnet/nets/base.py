@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 from torch import Tensor, nn
-from torch.jit import ScriptModule
 from torch.utils._pytree import tree_map_only
 
 from lossnet.errors import SettingError
@@ -59,34 +57,6 @@ class JointNet(Protocol):
         known: Tensor | None = None,
     ) -> Tensor:
         """-log p(target), ``(B,)``, over what is ``known`` of it."""
-
-
-def is_joint(net: object) -> bool:
-    """Whether a net's class is that of a joint net.
-
-    ``isinstance`` compares all names of a protocol every time, which takes longer than many an
-    operation of a step.
-    """
-    kind: Any = type(net)
-    return _has_joint_methods(kind)
-
-
-@cache
-def _has_joint_methods(kind: type[object]) -> bool:
-    return issubclass(kind, JointNet)
-
-
-def set_mode(net: nn.Module, train: bool) -> None:
-    """``net.train(train)`` in a third of its time: nets change modes with every step.
-
-    Modules with a ``train`` of their own have it called.
-    """
-    if type(net).train is not nn.Module.train or isinstance(net, ScriptModule):
-        net.train(train)
-        return
-    net.__dict__["training"] = train  # past the checks of nn.Module.__setattr__
-    for part in net.children():
-        set_mode(part, train)
 
 
 @dataclass(frozen=True)
