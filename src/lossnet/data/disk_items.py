@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -59,6 +60,11 @@ class DiskItems(Sequence[Any]):
         found = self._lengths if self._rows is None else self._lengths[self._rows]
         return [int(length) for length in found]
 
+    @cached_property
+    def entries(self) -> list[Any]:
+        """The different entries of all items, such as tags of sentences, sorted."""
+        return entries_of(iter(self))
+
     def then(self, read: Callable[[Any], Any], *, lengths: bool = True) -> Self:
         """The same items, which pass this function too when they are read.
 
@@ -78,6 +84,7 @@ class DiskItems(Sequence[Any]):
 
     def _with(self, **changes: Any) -> Self:
         twin = copy.copy(self)
+        twin.__dict__.pop("entries", None)
         twin.__dict__.update(changes)
         return twin
 
@@ -127,3 +134,10 @@ def chosen(items: Sequence[Any], rows: Any) -> Any:
 def lengths_of(items: Sequence[Any]) -> list[int]:
     """The length of each item."""
     return items.lengths if isinstance(items, DiskItems) else [len(item) for item in items]
+
+
+def entries_of(items: Iterable[Any]) -> list[Any]:
+    """The different entries of all items, sorted, without None."""
+    if isinstance(items, DiskItems):
+        return items.entries
+    return sorted({entry for item in items for entry in item if entry is not None})

@@ -7,13 +7,12 @@ import json
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from lossnet.data.disk_items import DiskItems, chosen, join_items, lengths_of
+from lossnet.data.disk_items import DiskItems, chosen, entries_of, join_items, lengths_of
 from lossnet.errors import DataError
 from lossnet.tasks.parts import cut_rows
 
@@ -96,10 +95,10 @@ class SequenceData:
         """Number of tokens in each sentence."""
         return lengths_of(self.tokens)
 
-    @cached_property
+    @property
     def tag_names(self) -> list[str]:
         """The different tags, sorted; none where the tags are not known."""
-        return sorted({tag for tags in self.tags or [] for tag in tags if tag is not None})
+        return entries_of(self.tags or [])
 
     @property
     def known(self) -> list[np.ndarray[Any, Any]] | None:

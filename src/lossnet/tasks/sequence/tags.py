@@ -21,7 +21,6 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from lossnet.data.disk_items import DiskItems
 from lossnet.errors import DataError, SettingError, unknown
 
 SCHEMES = ("IOB1", "IOB2", "BIOES")
@@ -125,8 +124,7 @@ def detect_scheme(sentences: Iterable[Sequence[str]]) -> str:
     fewer spans break, and IOB2 of two equals. Tags with and without prefixes side by side are a
     :class:`DataError`.
     """
-    # Those on disk are read twice.
-    listed = sentences if isinstance(sentences, DiskItems) else [list(tags) for tags in sentences]
+    listed = sentences if isinstance(sentences, Sequence) else list(sentences)
     names = {tag for tags in listed for tag in tags}
     typed = sorted(tag for tag in names if re.match("[BIES]-", tag))
     others = sorted(names - set(typed) - set("OBIES"))
