@@ -120,6 +120,9 @@ def undone(runs: dict[str, list[Run]], measure: str) -> str:
     if not all(runs.values()):
         return ""
     mean = {how: np.mean([one.metrics[measure] for one in found]) for how, found in runs.items()}
+    higher_is_better = measure == MEASURES[1]
+    if (mean["all"] > mean["off"]) != higher_is_better:
+        return "no damage"
     return f"{(mean['off'] - mean['nan']) / (mean['off'] - mean['all']):.0%}"
 
 
