@@ -69,6 +69,7 @@ def test_parts_are_joined() -> None:
     assert (data.name, data.names[4:6]) == ("a", ["train/4", "test/0"])
     assert (data.notes, data.white, first.notes) == (["one", "two"], 4095, ["one"])
     np.testing.assert_array_equal(data.masks, np.concatenate([MASKS, MASKS[:2]]))
+    assert ImageData.join({"own": first, "test": second}).names[:3] == ["test/0", "test/1", "own/0"]
     # Bytes and floats are joined as floats of the same scale.
     np.testing.assert_allclose(data.images[5:], data.images[:2], atol=1e-6)
     assert (data.labelled, data.groups) == (True, None)

@@ -12,7 +12,7 @@ import numpy as np
 
 from lossnet.errors import DataError
 from lossnet.tasks.image.disk_pictures import DiskPictures, blocks_of, join_pictures
-from lossnet.tasks.parts import PARTS, digest
+from lossnet.tasks.parts import digest, own_parts
 
 #: Height and width.
 Size = tuple[int, int]
@@ -162,8 +162,11 @@ class ImageData:
 
     @classmethod
     def join(cls, parts: Mapping[str, Self]) -> Self:
-        """The images of several parts, each named after its part: ``train/a``."""
-        rows = {part: parts[part] for part in PARTS if part in parts}
+        """The images of several parts, each named after its part: ``train/a``.
+
+        Training, validation and test come first, in this order, then parts of other names.
+        """
+        rows = own_parts(parts) | dict(parts)
         members = list(rows.values())
         first = members[0]
         if any((d.size, d.channels) != (first.size, first.channels) for d in members):
