@@ -127,7 +127,7 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Exports, Resumes, Decid
             )
             self._add_callbacks(trainer, checkpoint, resuming, (data, validation, spare, weights))
             self.refine_steps_ = self.refined_as_ = self.temperature_ = None
-            self.history_ = trainer.run()
+            self.history_ = self._run(trainer, data, callbacks)
             for net in self.nets_.values():
                 net.eval().requires_grad_(False)
             self._finish(validation)

@@ -56,6 +56,10 @@ class Resumes:
         free = {"device", "random_state", "refine", "verbose", "decode", "decode_samples"}
         return {k: describe(v) for k, v in self.resolved_params().items() if k not in free}
 
+    def _run(self, trainer: Trainer, data: Any, callbacks: Sequence[Callback]) -> Any:
+        """Train the nets on the data, with the user's callbacks; gives the history."""
+        return trainer.run()
+
     def _add_callbacks(
         self: Any, trainer: Trainer, checkpoint: Any, resuming: bool, given: tuple[Any, ...]
     ) -> None:

@@ -37,7 +37,7 @@ def nets_in_use(model: StructuredEstimator) -> set[str]:
     """The nets that a fitted estimator's predictions need, and some that are not there."""
     used = {*model._proposal().nets, *model.method_.predict.nets}
     weighed = model.decision_.weight or model._decision().weight
-    used |= {"energy"} if weighed else set()
+    used |= {"energy"} if weighed and not hasattr(model, "joint_") else set()
     used |= {str(getattr(model.nets_[name], "reads", None)) for name in used}
     return used | {plan.base for name, plan in model.method_.derived.items() if name in used}
 

@@ -87,12 +87,12 @@ def gain_or_none(model: Any, data: Any) -> StructureGain | None:
     """The structure gain on data, None where a fitted estimator or the data has none."""
     if not isinstance(model, MeasuresStructure):
         return None
-    fitted: Any = model
+    judge: Any = getattr(model, "joint_", model)
     try:
-        check_joint(fitted.method_, fitted.nets_)
+        check_joint(judge.method_, judge.nets_)
     except SettingError:
         return None
-    return fitted.structure_gain(data, progress=True) if len(_complete(model, data)) > 1 else None
+    return model.structure_gain(data, progress=True) if len(_complete(model, data)) > 1 else None
 
 
 def _complete(model: Any, data: Any) -> Any:

@@ -37,7 +37,6 @@ class WrappingEstimator(FittedWrapper):
     method: Method | None = None
     decode: str = "auto"
     decode_samples: int = 200
-    validation_fraction: float = 0.25
     batch_size: int = 32
     max_epochs: int = 100
     patience: int = 10
@@ -48,6 +47,14 @@ class WrappingEstimator(FittedWrapper):
     #: Parameters of decisions, which the inner estimator has by the same name; they may change
     #: after ``fit``.
     deciding: ClassVar[tuple[str, ...]] = ("metric", "decode", "decode_samples")
+    #: Parameters of training that the inner estimator has by the same name.
+    training: ClassVar[tuple[str, ...]] = (
+        "batch_size",
+        "max_epochs",
+        "patience",
+        "device",
+        "verbose",
+    )
     #: What errors call the bases.
     nouns: ClassVar[str] = "models"
 
@@ -71,7 +78,7 @@ class WrappingEstimator(FittedWrapper):
             rule = "method must be a lossnet.Method whose task-net is given, as residual(), or None"
             raise SettingError(f"{rule}, got {self.method!r}")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        same = *self.deciding, *_TRAINING
+        same = *self.deciding, *self.training
         params = {name: getattr(self, name) for name in same}
         method = self._default_method() if self.method is None else self.method
         model = self._model(method, random_state=seed, **params)
@@ -99,7 +106,3 @@ class WrappingEstimator(FittedWrapper):
         what = f"{type(self).__name__} holds {self.nouns} of other libraries"
         remedy = "train one of lossnet's own estimators in its place"
         raise SettingError(f"{what}, which cannot be exported to {path}; {remedy}, and export it")
-
-
-#: Parameters of training that the inner estimator has by the same name.
-_TRAINING = ("validation_fraction", "batch_size", "max_epochs", "patience", "device", "verbose")

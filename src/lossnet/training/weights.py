@@ -31,6 +31,12 @@ class _Wrapped:
         return self._source.in_order(size)
 
 
+def row_weights(source: Source) -> np.ndarray | None:
+    """How much each row of a source counts, ``(n,)``; None where all count alike."""
+    found = source.weight_of(slice(None)) if isinstance(source, WeightedRows) else None
+    return None if found is None else found.cpu().numpy()
+
+
 class InFolds(_Wrapped):
     """The rows of another source, each in a fold that one of several nets leaves out.
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
 from lossnet.checks import check_choice, check_factory, check_share
 from lossnet.errors import DataError, SettingError
@@ -22,11 +21,10 @@ from lossnet.tasks.multilabel import class_weights, thresholds
 from lossnet.tasks.multilabel.arrays import with_unseen
 from lossnet.tasks.multilabel.constrained import as_stored, bound_to
 from lossnet.tasks.multilabel.imputer import Imputer
-from lossnet.tasks.multilabel.label_nets import LabelNets
+from lossnet.tasks.multilabel.joint import LabelJoint
 from lossnet.tasks.multilabel.listed_columns import check_listed
 from lossnet.tasks.multilabel.metrics import get_metric
 from lossnet.tasks.multilabel.paper_settings import PAPERS
-from lossnet.tasks.multilabel.stored import pack, unpack
 from lossnet.tasks.networks import NetFactory
 from lossnet.tasks.presets import Row
 from lossnet.tasks.standardiser import Standardiser
@@ -42,7 +40,7 @@ LARGE = Row({**AUTOMATIC.parameters, "batch_size": 64, "patience": 5}, AUTOMATIC
 
 
 @dataclass(eq=False, repr=False)
-class MultiLabelClassifier(ClassifierMixin, LabelNets):
+class MultiLabelClassifier(ClassifierMixin, LabelJoint):
     """A feed-forward network for many labels at once, trained with a learned loss.
 
     :meth:`fit` takes features X ``(n, d)``: an array, a scipy sparse matrix or a pandas DataFrame.
@@ -78,6 +76,9 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
             :mod:`lossnet.recipes.members`. None is 1 for a method that is named.
         trees: number of extremely randomised trees that vote beside the nets, with the share that
             validation rows support, without any a half. None is 0 for a method that is named.
+        joint: learn which labels go together on the outputs of rows that a member left out, and
+            decide by that: see ``joint_``. None does so with several members where label sets have
+            to be right as a whole: for exact match, and where ``decode`` asks for a joint.
         task_net, energy_net: functions ``(features, labels) -> nn.Module`` or ``Energy`` that
             build the task-net and the loss-net.
         energy_features: the loss-net's feature network: ``"own"``, ``"copy"`` (it starts with the
@@ -134,6 +135,8 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
         folds_: with ``members``, the number of the one that left out each training row; with
             ``trees`` beside one net, the part that trees left out. Not stored, as the former.
         trees_, trees_share_: the trees, a :class:`~lossnet.nets.Forest`, and what they count.
+        joint_: where it was learnt, a classifier of the nets' logits; its energies, one for each
+            of four folds, say how the joint of the labels differs from the outputs.
         temperature_: what :meth:`calibrate` learnt, or None.
         best_metric_: validation metric of the restored weights; None without validation data.
         refine_steps_: number of steps chosen by :meth:`tune_refinement`; None if not tuned.
@@ -157,6 +160,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
     global_hidden: int = 200
     members: int | None = None
     trees: int | None = None
+    joint: bool | None = None
     task_net: NetFactory | None = None
     energy_net: NetFactory | None = None
     categorical_features: Sequence[Any] | None = None
@@ -165,11 +169,11 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
     constraints: Sequence[Any] | None = None
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
-    provides = LabelNets.provides | CONSTRAINT
+    provides = LabelJoint.provides | CONSTRAINT
     papers, former = PAPERS, {"0.1": ALONE}
     otherwise: ClassVar[Mapping[str, Any]] = {"batch_size": 32, "patience": 10}
     search_space: ClassVar[Mapping[str, Dimension]] = {
-        **LabelNets.search_space,
+        **LabelJoint.search_space,
         "hidden": Choice((200,), (400,), (200, 200), (400, 400), (800, 800)),
         "dropout": Range(0.0, 0.8),
     }
@@ -246,6 +250,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
         elif self._out_of_fold is not None:
             given = get_metric(self.metric), *self._out_of_fold
             self.threshold_ = thresholds.choose_threshold(self.threshold, *given)
+        self._learn_joint(validation)
 
     # Predicting ------------------------------------------------------------------------------
 
@@ -292,9 +297,3 @@ class MultiLabelClassifier(ClassifierMixin, LabelNets):
         if self.categorical_features is not None:
             plain["categorical_features"] = np.asarray(self.categorical_features).tolist()
         return found | {name: value for name, value in plain.items() if name in found}
-
-    def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        return pack(self)
-
-    def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        unpack(self, tensors, facts)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from lossnet.constraints import Bound
+from lossnet.contrasts.meaning import Meaning
 from lossnet.decisions import temper
 from lossnet.method import Method
 from lossnet.spaces import Binary
@@ -57,14 +58,22 @@ class LabelDecisions(StructuredEstimator):
             return []  # a threshold was asked for
         if not named and getattr(self, "n_labels_", 0) > _MANY_LABELS:
             return []  # the others sort the labels of every row, or score thousands of sets
-        kept = method.nets if named else getattr(self, "nets_", method.nets)
-        meaning = method.meaning if "energy" in kept else None
+        meaning = self._meaning(method, named=named)
         found = decisions.rules(get_metric(self.metric), meaning, named=named)
         seen = len(getattr(self, "label_sets_", [0]))  # none where labels of every row are unknown
         return [rule for rule in found if rule != "known" or seen]
 
+    def _meaning(self, method: Method, *, named: bool = False) -> Meaning | None:
+        """What energies mean that label sets can be decided by, None where there are none.
+
+        With ``named`` also those of a loss-net that was not kept.
+        """
+        kept = method.nets if named else getattr(self, "nets_", method.nets)
+        return method.meaning if "energy" in kept else None
+
     def _trials_of(self, rule: str) -> list[Decision]:
-        joint = "energy" in self.nets_ and self.method_.meaning.joint is not None
+        meaning = self._meaning(self.method_)
+        joint = meaning is not None and meaning.joint is not None
         return decisions.trials(rule, int(self.decode_samples), joint=joint)
 
     def _decide(self, decision: Decision, data: Any) -> np.ndarray:

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
-from torch import nn
 
 from lossnet.errors import DataError
 from lossnet.method import Method
@@ -19,13 +18,12 @@ from lossnet.structure import StructureGain
 from lossnet.tasks.bases import as_bases, seeded
 from lossnet.tasks.cross_fitting import out_of_fold
 from lossnet.tasks.multilabel.bases import check_classifiers, fit_bases
-from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
 from lossnet.tasks.multilabel.dataset import MultiLabelData
+from lossnet.tasks.multilabel.logit_classifier import LogitClassifier, logits_of, small_residual
 from lossnet.tasks.multilabel.stratified import stratified_folds
 from lossnet.tasks.multilabel.structured_inputs import (
     encoded,
     inputs_and_labels,
-    logits_of,
     truth_of,
     validation_of,
 )
@@ -52,7 +50,9 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
         base: a classifier, or a list of them whose probabilities are averaged. It takes label
             matrices, as trees, ``OneVsRestClassifier`` and ``MultiOutputClassifier`` do.
         folds: parts of the training rows: each part's probabilities come from a base fitted on the
-            others. Stratified by label.
+            others. Stratified by label. There are as many energies, each of which leaves a part
+            out; threshold and decision are chosen on all rows, as the energy that left them out
+            says. The mean of the energies predicts.
         metric: what label sets are decided for, see :class:`~lossnet.MultiLabelClassifier`.
         method: how the energy is trained; None is :func:`lossnet.recipes.residual` with its
             defaults.
@@ -60,17 +60,14 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
             default its local part is linear in the base's logits.
         threshold, decode, decode_samples: how label sets are decided, see
             :class:`~lossnet.MultiLabelClassifier`.
-        validation_fraction: share of the training rows on which the energy stops, and threshold and
-            decision are chosen, if ``fit`` gets no validation data. The base trains on them too:
-            their probabilities are out of fold.
-        batch_size, max_epochs, patience: of the energy's training.
+        batch_size, max_epochs, patience: of each energy's training.
         device, verbose: of the energy's training: torch device; 1 shows a progress bar.
         random_state: seed of folds and energy, and of bases whose own ``random_state`` is None.
 
     Attributes:
         bases_: the fitted classifiers.
-        model_: the :class:`~lossnet.MultiLabelClassifier` that maps the bases' logits to label
-            sets; its task-net is the identity.
+        model_: the classifier that maps the bases' logits to label sets; its task-net is the
+            identity.
         decision_, threshold_: how it decides, and what was measured; weight 0 is the base alone.
         folds_, out_of_fold_: the fold of each training row; its out-of-fold probabilities
             ``(n, L)``.
@@ -88,6 +85,8 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
     hidden: Sequence[int] = ()
     global_hidden: int = 64
     threshold: float | Literal["tuned", "tuned-per-label"] = "tuned"
+    batch_size: int = 64
+    patience: int = 5
 
     deciding: ClassVar[tuple[str, ...]] = (*WrappingEstimator.deciding, "threshold")
     nouns: ClassVar[str] = "classifiers"
@@ -118,9 +117,10 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
         Args:
             X: inputs as the base takes them, or a :class:`MultiLabelData`.
             y: the labels.
-            validation_data: a pair ``(X, y)``, or such data, for early stopping, the threshold and
-                the decision, in place of a share of the rows.
-            callbacks: called as the energy is trained, see :class:`lossnet.Callback`.
+            validation_data: a pair ``(X, y)``, or such data: further rows for the energy, the
+                threshold and the decision, which the base does not see.
+            callbacks: called as the energies are trained, one after another, see
+                :class:`lossnet.Callback`.
         """
         check_callbacks(callbacks)
         bases, model, seed = self._check_settings()
@@ -140,9 +140,14 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
 
         proba, floor = out_of_fold(folds, fit_on), 0.5 / (len(Y) + 1)
         ready = fit_bases(bases, X, Y)
+        own, truth = logits_of(proba, floor), Y
         if held is not None:
-            held = logits_of(ready.proba(held[0]), floor), held[1]
-        model.fit(logits_of(proba, floor), y, validation_data=held, callbacks=callbacks)
+            own = np.concatenate([own, logits_of(ready.proba(held[0]), floor)])
+            truth = np.concatenate([Y, held[1][:, : Y.shape[1]]])
+        parents = y.parents if isinstance(y, MultiLabelData) else None
+        rows = MultiLabelData(own, truth, label_names=list(labels.names), parents=parents)
+        model.fit(rows, callbacks=callbacks)
+        model._set_labels(labels)
         self._fitted, self._floor, self.model_ = ready, floor, model
         self.bases_, self.folds_, self.out_of_fold_ = ready.models, folds, proba
         self.label_names_, self.classes_ = model.label_names_, model.classes_
@@ -153,21 +158,21 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
         check_classifiers(bases)
         return bases
 
-    def _model(self, method: Method, **params: Any) -> MultiLabelClassifier:
+    def _default_method(self) -> Method:
+        return small_residual()
+
+    def _model(self, method: Method, **params: Any) -> LogitClassifier:
         """The classifier whose inputs are logits of the base."""
-        return MultiLabelClassifier(
-            method,
-            task_net=given_logits,
-            hidden=self.hidden,
-            global_hidden=self.global_hidden,
-            energy_dropout=0.0,
-            standardise=False,
-            **params,
-        )
+        sizes: dict[str, Any] = {
+            "hidden": self.hidden,
+            "global_hidden": self.global_hidden,
+            "folds": self.folds,
+        }
+        return LogitClassifier(method, **sizes, **params)
 
     # Predicting ------------------------------------------------------------------------------
 
-    def _ready(self, X: Any) -> tuple[MultiLabelClassifier, np.ndarray]:
+    def _ready(self, X: Any) -> tuple[LogitClassifier, np.ndarray]:
         """The classifier on top, its parameters as they are now, and its inputs ``(n, L)``."""
         check_is_fitted(self, "model_")
         found = self._fitted.proba(X.X if isinstance(X, MultiLabelData) else X)
@@ -238,8 +243,3 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
         """Names of the columns of X, where the base knows."""
         found: np.ndarray = self._fitted.models[0].feature_names_in_
         return found
-
-
-def given_logits(features: int, labels: int) -> nn.Module:
-    """The task-net of a model whose inputs are logits."""
-    return nn.Identity()

@@ -5,19 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import logit
 from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
 from lossnet.errors import DataError
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.targets import Labels
-
-
-def logits_of(proba: np.ndarray, floor: float) -> np.ndarray:
-    """Logits, of probabilities kept ``floor`` away from 0 and 1: half a row in all rows."""
-    found: np.ndarray = logit(np.clip(proba, floor, 1.0 - floor)).astype(np.float32)
-    return found
 
 
 def inputs_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
@@ -52,14 +45,13 @@ def truth_of(X: Any, y: Any) -> Any:
     return X if X.labelled else None
 
 
-def validation_of(given: Any, labels: Labels) -> tuple[Any, Any]:
-    """Inputs and labels of ``validation_data``, checked."""
+def validation_of(given: Any, labels: Labels) -> tuple[Any, np.ndarray]:
+    """Inputs and the label matrix of ``validation_data``, checked."""
     pair = (given, None) if isinstance(given, MultiLabelData) else given
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise DataError(f"validation_data must be a pair (X, y), got a {type(given).__name__}")
     try:
         X, y = inputs_and_labels(*pair)
-        encoded(labels, X, y)
+        return X, encoded(labels, X, y)
     except DataError as error:
         raise DataError(f"validation_data: {error}") from error
-    return X, y

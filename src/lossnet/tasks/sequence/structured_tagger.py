@@ -89,8 +89,10 @@ class StructuredTagger(WrappingEstimator):
     unit: Unit = "auto"
     metric: Literal["accuracy", "span-f1", "strict-span-f1"] = "accuracy"
     follow_scheme: bool = True
+    validation_fraction: float = 0.25
 
     deciding: ClassVar[tuple[str, ...]] = (*WrappingEstimator.deciding, "follow_scheme")
+    training: ClassVar[tuple[str, ...]] = (*WrappingEstimator.training, "validation_fraction")
     nouns: ClassVar[str] = "taggers"
 
     # Fitting ---------------------------------------------------------------------------------
