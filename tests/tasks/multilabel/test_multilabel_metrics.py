@@ -27,6 +27,7 @@ from lossnet.tasks.multilabel import (
     macro_f1,
     mean_average_precision,
     micro_f1,
+    neg_log_loss,
     subset_accuracy,
 )
 
@@ -83,6 +84,16 @@ def test_map_property(data: st.DataObject) -> None:
         assert np.isnan(mean_average_precision(Y, proba))
 
 
+def test_log_loss_equals_scikit_learn_and_leaves_out_what_is_not_known() -> None:
+    rng = np.random.default_rng(0)
+    Y, proba = (rng.random((60, 5)) < 0.3).astype(float), rng.random((60, 5))
+    assert neg_log_loss(Y, proba) == pytest.approx(-sk.log_loss(Y.ravel(), proba.ravel()))
+    known = rng.random(Y.shape) < 0.5
+    partly = neg_log_loss(np.where(known, Y, np.nan), proba)
+    assert partly == pytest.approx(-sk.log_loss(Y[known], proba[known]))
+    assert neg_log_loss([[1, 0]], [[0.0, 1.0]]) == pytest.approx(np.log(1e-7))
+
+
 def test_empty_rows() -> None:
     Y = np.array([[0, 0], [0, 0], [1, 0], [1, 1]])
     P = np.array([[0, 0], [0, 1], [0, 0], [1, 0]])
@@ -125,6 +136,7 @@ def test_registry() -> None:
         "subset-accuracy",
         "hamming",
         "map",
+        "neg-log-loss",
     ]
     assert get_metric("map").needs == "probabilities"
     assert get_metric(METRICS["hamming"]) is METRICS["hamming"]

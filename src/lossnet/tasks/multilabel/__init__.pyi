@@ -77,13 +77,16 @@ from lossnet.tasks.multilabel.metrics import (
     macro_f1 as macro_f1,
 )
 from lossnet.tasks.multilabel.metrics import (
-    mean_average_precision as mean_average_precision,
-)
-from lossnet.tasks.multilabel.metrics import (
     micro_f1 as micro_f1,
 )
 from lossnet.tasks.multilabel.metrics import (
     subset_accuracy as subset_accuracy,
+)
+from lossnet.tasks.multilabel.probability_metrics import (
+    mean_average_precision as mean_average_precision,
+)
+from lossnet.tasks.multilabel.probability_metrics import (
+    neg_log_loss as neg_log_loss,
 )
 from lossnet.tasks.multilabel.reliability_report import (
     Reliability as Reliability,

@@ -30,6 +30,7 @@ from lossnet.tasks.multilabel.arrays import (
     sparse_counts,
     without_nan,
 )
+from lossnet.tasks.multilabel.probability_metrics import mean_average_precision, neg_log_loss
 
 Counts = NDArray[np.intp]
 MetricFunction = Callable[[Any, Any], float]
@@ -146,42 +147,6 @@ def hamming(Y: ArrayLike, P: ArrayLike) -> float:
     return 1.0 - hamming_loss(Y, P)
 
 
-def mean_average_precision(Y: ArrayLike, proba: ArrayLike) -> float:
-    """Mean over rows with a gold label of the row's average precision.
-
-    AP_i = 1/|Y_i| Σ_{l in Y_i} |{k in Y_i: p_k >= p_l}| / |{k: p_k >= p_l}|
-
-    Tied labels share the precision at the end of their tie, as in scikit-learn's
-    ``average_precision_score(average="samples")``; unlike there, rows without a gold label are
-    left out. NaN if no row has one.
-    """
-    gold, values, _ = gold_and(Y, proba, "proba")
-    rows = gold.any(axis=1)
-    if not rows.any():
-        return float("nan")
-    gold, values = gold[rows], -values[rows]
-    order = np.argsort(values, axis=1)
-    values = np.take_along_axis(values, order, axis=1)
-    gold = np.take_along_axis(gold, order, axis=1)
-    row, position = np.nonzero(gold)
-    last = _last_of_tie(values)[row, position]
-    hits = np.cumsum(gold, axis=1, dtype=np.int32)[row, last]
-    per_row = np.bincount(row, weights=hits / (last + 1.0), minlength=len(gold))
-    return float((per_row / gold.sum(axis=1)).mean())
-
-
-def _last_of_tie(ordered: Floats) -> NDArray[Any]:
-    """For each position of each sorted row, the last position that holds the same value."""
-    width = ordered.shape[1]
-    end = np.broadcast_to(np.arange(width, dtype=np.int32), ordered.shape)
-    tied = ordered[:, 1:] == ordered[:, :-1]
-    if not tied.any():
-        return end
-    end = end.copy()
-    end[:, :-1][tied] = width
-    return np.minimum.accumulate(end[:, ::-1], axis=1)[:, ::-1]
-
-
 def apply_threshold(proba: ArrayLike, threshold: ArrayLike = 0.5) -> NDArray[np.uint8]:
     """1 where ``proba >= threshold``, else 0; one threshold, or (L,) for one a label.
 
@@ -247,6 +212,7 @@ METRICS: dict[str, Metric] = {
     "subset-accuracy": Metric("subset-accuracy", subset_accuracy),
     "hamming": Metric("hamming", hamming),
     "map": Metric("map", mean_average_precision, needs="probabilities"),
+    "neg-log-loss": Metric("neg-log-loss", neg_log_loss, needs="probabilities"),
 }
 
 
@@ -276,7 +242,7 @@ def evaluate(Y: ArrayLike, proba: ArrayLike, threshold: ArrayLike = 0.5) -> dict
     >>> evaluate([[1, 0], [0, 1]], [[0.9, 0.2], [0.1, 0.4]])["example-f1"]
     0.5
     """
-    rare = "example-f2", "example-f0.5", "jaccard"
+    rare = "example-f2", "example-f0.5", "jaccard", "neg-log-loss"
     if _stay_sparse(Y, proba):
         usual = [name for name in METRICS if name not in (*rare, "map")]
         return {name: float(METRICS[name].function(Y, proba)) for name in usual}

@@ -1,0 +1,232 @@
+"""The joint around outputs: what it learns from, who judges, and where it is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+
+from lossnet import MultiLabelClassifier
+from lossnet.constraints import AtMostOne
+from lossnet.errors import DataError, SettingError
+from lossnet.tasks.multilabel import MultiLabelData
+from lossnet.tasks.multilabel.logit_classifier import LogitClassifier, logits_of
+
+QUICK: dict[str, Any] = {"hidden": (16,), "max_epochs": 4, "trees": 10, "random_state": 0}
+EXACT: dict[str, Any] = {**QUICK, "metric": "subset-accuracy"}
+
+
+def one_of_three(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """One of three labels is on; the inputs say little about which."""
+    rng = np.random.default_rng(seed)
+    which = rng.integers(3, size=rows)
+    Y = np.eye(3, dtype=int)[which]
+    return (Y + 1.5 * rng.normal(size=Y.shape)).astype(np.float32), Y
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    return one_of_three(200)
+
+
+@pytest.fixture(scope="module")
+def fitted(rows) -> MultiLabelClassifier:
+    return MultiLabelClassifier(**EXACT).fit(*rows)
+
+
+# Learning -------------------------------------------------------------------------------------
+
+
+def test_no_row_is_judged_by_an_energy_that_saw_it(monkeypatch) -> None:
+    X, Y = one_of_three(60)
+    learnt: list[set[float]] = []
+    judged: list[set[float]] = []
+    fit, decided = MultiLabelClassifier.fit, MultiLabelClassifier._decided
+
+    def watch_fit(self: Any, data: Any, *given: Any, **how: Any) -> Any:
+        if not isinstance(self, LogitClassifier):
+            learnt.append(set(data.X[:, 0].tolist()))
+            self.number = len(learnt) - 1
+        return fit(self, data, *given, **how)
+
+    def watch(self: Any, decision: Any, data: Any) -> Any:
+        if not isinstance(self, LogitClassifier):
+            seen = set(np.asarray(data.X)[:, 0].tolist())
+            judged.append(seen)
+            assert not seen & learnt[self.number]
+        return decided(self, decision, data)
+
+    monkeypatch.setattr(MultiLabelClassifier, "fit", watch_fit)
+    monkeypatch.setattr(MultiLabelClassifier, "_decided", watch)
+    LogitClassifier(metric="subset-accuracy", max_epochs=2, random_state=0).fit(X, Y)
+    assert [len(one) for one in learnt] == [45] * 4
+    assert set().union(*judged) == set(X[:, 0].tolist())
+
+
+def test_the_loss_net_is_the_mean_of_the_energies_and_starts_from_the_same_seed() -> None:
+    X, Y = one_of_three(80)
+    model = LogitClassifier(metric="subset-accuracy", max_epochs=2, random_state=0).fit(X, Y)
+    energy, x, y = model.nets_["energy"], torch.as_tensor(X[:5]), torch.ones(1, 5, 3)
+    each = [part(part.encode(x), y) for part in energy.parts]
+    assert len(each) == 4
+    torch.testing.assert_close(energy(energy.encode(x), y), torch.stack(each).mean(0))
+    again = clone(model).fit(X, Y)
+    np.testing.assert_array_equal(again.energy(X, Y), model.energy(X, Y))
+    assert again.decision_ == model.decision_
+    assert sorted({row["fold"] for row in model.history_}) == [0, 1, 2, 3]
+
+
+def test_a_joint_pays_where_labels_exclude_each_other() -> None:
+    X, Y = one_of_three(600)
+    test = one_of_three(400, seed=1)
+    # Logits of an estimator that knows each label, and not that exactly one is on.
+    model = LogitClassifier(metric="subset-accuracy", random_state=0).fit(X, Y)
+    assert model.decision_.weight > 0
+    one = model.set_params(decode="mode").predict(test[0])
+    assert (one.sum(1) == 1).mean() > 0.95
+    best = np.eye(3)[test[0].argmax(1)]  # what is right most often
+    assert (one == best).all(1).mean() > 0.75
+    base = model.set_params(decode="threshold").score(*test)
+    assert model.set_params(decode="auto").score(*test) > base + 0.1
+    assert model.structure_gain(*test).dependence > 0.2
+
+
+def test_equal_weights_change_nothing_and_others_count(rows) -> None:
+    X, Y = rows
+    model = LogitClassifier(metric="subset-accuracy", max_epochs=3, random_state=0)
+    plain = clone(model).fit(X, Y).energy(X, Y)
+    alike = clone(model).fit(X, Y, sample_weight=np.full(len(X), 2.0)).energy(X, Y)
+    np.testing.assert_allclose(alike, plain, atol=1e-5)
+    other = clone(model).fit(X, Y, sample_weight=np.where(Y[:, 0], 9.0, 1.0)).energy(X, Y)
+    assert np.abs(other - plain).max() > 1e-3
+
+
+def test_decisions_are_chosen_on_some_of_many_rows(monkeypatch) -> None:
+    monkeypatch.setattr("lossnet.tasks.multilabel.logit_classifier._MOST_ROWS", 50)
+    X, Y = one_of_three(120)
+    model = LogitClassifier(metric="subset-accuracy", max_epochs=2, random_state=0).fit(X, Y)
+    shares = np.array(list(model.decision_.tried.values()))
+    np.testing.assert_allclose(50 * shares, np.round(50 * shares))
+
+
+# In the classifier ----------------------------------------------------------------------------
+
+
+def test_the_default_learns_a_joint_for_exact_match(fitted, rows) -> None:
+    assert isinstance(fitted.joint_, LogitClassifier)
+    assert fitted.decision_ == fitted.joint_.decision_
+    assert fitted.joint_.training_rows_ == 200  # the validation rows too
+    X, Y = rows
+    fitted.set_params(decode="mode")
+    try:
+        found = fitted.joint_.set_params(decode="mode").predict(
+            logits_of(fitted.predict_proba(X), 1e-4)
+        )
+        np.testing.assert_array_equal(fitted.predict(X), found)
+    finally:
+        fitted.set_params(decode="auto")
+        fitted.joint_.set_params(decode="auto")
+    gain = fitted.structure_gain(X, Y)
+    assert gain.nats == pytest.approx(
+        fitted.joint_.structure_gain(logits_of(fitted.predict_proba(X), 1e-4), Y).nats
+    )
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"metric": "example-f1"},
+        {"joint": False},
+        {"members": 1},
+        {"decode": "threshold"},
+        {"refine": "net"},
+        {"threshold": 0.5, "metric": "micro-f1"},
+    ],
+)
+def test_elsewhere_none_is_learnt(rows, params) -> None:
+    X, Y = rows
+    assert not hasattr(MultiLabelClassifier(**{**EXACT, **params}).fit(X[:80], Y[:80]), "joint_")
+
+
+def test_one_can_be_asked_for(rows) -> None:
+    X, Y = rows[0][:80], rows[1][:80]
+    plain = {**QUICK, "method": "cross-entropy", "members": 2}
+    by_samples = MultiLabelClassifier(**plain, decode="samples").fit(X, Y)
+    assert by_samples.decision_.rule == "samples"
+    assert by_samples.predict(X).shape == Y.shape
+    asked = MultiLabelClassifier(**plain, joint=True).fit(X, Y)
+    assert asked.structure_gain(X, Y).exact
+    asked.set_params(metric="subset-accuracy").tune_threshold(X, Y)
+    assert set(asked.decision_.tried) == {"threshold", "known", "mode"}
+    with pytest.raises(SettingError, match="members must be at least 2, got 1"):
+        MultiLabelClassifier(**{**plain, "members": 1}, joint=True).fit(X, Y)
+    with pytest.raises(SettingError, match="joint must be True, False or None, got 'yes'"):
+        MultiLabelClassifier(**plain, joint="yes").fit(X, Y)
+
+
+def test_too_few_complete_rows_or_a_single_label_have_none(rows) -> None:
+    X, Y = rows
+    few = MultiLabelClassifier(**EXACT).fit(X[:30], Y[:30])
+    assert not hasattr(few, "joint_")
+    assert few.predict(X).shape == Y.shape
+    partial = Y.astype(float)
+    partial[:150, 0] = np.nan
+    some = MultiLabelClassifier(**EXACT).fit(X, partial)
+    assert some.joint_.training_rows_ == 50
+    partial[:, 1] = np.where(np.arange(200) % 2, partial[:, 1], np.nan)
+    assert not hasattr(MultiLabelClassifier(**EXACT).fit(X, partial), "joint_")
+    assert not hasattr(MultiLabelClassifier(**EXACT).fit(X, Y[:, :1]), "joint_")
+
+
+def test_predictions_keep_to_constraints(rows) -> None:
+    X, Y = rows
+    rule = AtMostOne("label_0", "label_1")
+    model = MultiLabelClassifier(**EXACT, constraints=[rule]).fit(X, Y)
+    for decode in ("mode", "known", "auto"):
+        assert model.set_params(decode=decode).predict(X)[:, :2].sum(1).max() <= 1
+
+
+def test_it_is_stored_with_the_model(fitted, rows, tmp_path: Path) -> None:
+    X, Y = rows
+    before = fitted.predict(X)
+    for keep in (True, False):
+        again = MultiLabelClassifier.load(fitted.save(tmp_path / "m", keep_energy=keep))
+        assert ("energy" in again.nets_) == keep  # the joint has energies of its own
+        np.testing.assert_array_equal(again.predict(X), before)
+        assert again.structure_gain(X, Y).nats == fitted.structure_gain(X, Y).nats
+        np.testing.assert_array_equal(
+            again.set_params(decode="mode").predict(X), fitted.set_params(decode="mode").predict(X)
+        )
+        fitted.set_params(decode="auto")
+
+
+def test_a_damaged_joint_is_an_error(fitted, tmp_path: Path) -> None:
+    import json
+
+    folder = fitted.save(tmp_path / "m")
+    config = json.loads((folder / "config.json").read_text())
+    config["joint"]["labels"]["names"] = ["a", "b", "c"]
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(DataError, match="damaged"):
+        MultiLabelClassifier.load(folder)
+
+
+def test_it_cannot_be_exported_and_the_error_names_what_can(fitted, tmp_path: Path) -> None:
+    fitted.set_params(decode="mode")
+    try:
+        with pytest.raises(SettingError, match="set decode='threshold'"):
+            fitted.export(tmp_path / "e")
+    finally:
+        fitted.set_params(decode="auto")
+
+
+def test_data_with_names_and_weights(rows) -> None:
+    X, Y = rows
+    data = MultiLabelData(X, Y, label_names=["a", "b", "c"])
+    model = MultiLabelClassifier(**EXACT).fit(data, sample_weight=np.linspace(0, 2, len(X)))
+    assert model.joint_.label_names_ == ["a", "b", "c"]
+    assert model.joint_.training_rows_ == 199  # a row of weight 0 is left out
