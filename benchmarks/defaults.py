@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
                 if row == "extra-trees" and name in NO_TREES:
                     continue
                 key = {"data": f"defaults-{name}", "method": row, "seed": seed,
-                       "configuration": configuration(row)}  # fmt: skip
+                       "configuration": configuration(row, name)}  # fmt: skip
                 stored = find(arguments.results, data=key["data"], method=row)
                 if not has(arguments.results, **key, data_checksum=checksum):
                     metrics, seconds[row] = measure(name, row, seed, seconds)
@@ -72,8 +72,8 @@ def run(arguments: argparse.Namespace) -> None:
                     seconds[row] = own[-1].seconds
 
 
-def configuration(row: str) -> dict[str, Any]:
-    """What a run is made of but data and seed."""
+def configuration(row: str, name: str) -> dict[str, Any]:
+    """What a run on a data set is made of but the seed."""
     if row in ("logistic-regression", "extra-trees"):
         return {"row": row}
     found = dict(plain(classifier(row).resolved_params()))
@@ -81,7 +81,7 @@ def configuration(row: str) -> dict[str, Any]:
     # Runs from before there were such settings are found.
     if not own.get("gated"):
         own.pop("gated", None)
-    if row not in ("default", WITHOUT):
+    if row not in ("default", WITHOUT) or name in NO_EXACT_MATCH:  # no joint is learnt
         found.pop("joint")
     return dict(json.loads(json.dumps(found, default=str)))
 
@@ -178,7 +178,7 @@ def deviation(values: list[float]) -> float:
 def latest(results: str, name: str, row: str) -> list[Any]:
     """The runs of the current configuration, one for each seed."""
     runs = find(results, data=f"defaults-{name}", method=row)
-    own = [one for one in runs if one.configuration == configuration(row)]
+    own = [one for one in runs if one.configuration == configuration(row, name)]
     return list({one.seed: one for one in own}.values())
 
 
