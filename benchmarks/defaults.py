@@ -43,7 +43,7 @@ NO_EXACT_MATCH, NO_TREES = ("cal500", "spo_fun", "delicious"), ("delicious",)
 NOT_IN_MEANS = (*NO_TREES, OFFICIAL)
 METRICS = ("example-f1", "subset-accuracy")
 ROWS = ("default", "cross-entropy", "logistic-regression", "extra-trees", "cross-entropy xN")
-#: The default without its learned loss.
+#: The default without its learned loss and its joint.
 WITHOUT = "default, cross-entropy"
 MOST = 10
 

@@ -30,7 +30,7 @@ METHODS = ("cross-entropy", "seal-nce")
 #: What the training and validation rows hold where a label is removed.
 LABELS = {"all": "all known", "off": "removed taken as off", "nan": "removed as NaN"}
 REMOVED = 0.5
-#: In the configuration of runs whose fits do so.
+#: Marks runs with a fit for each measure.
 STOPS = "each measure"
 #: What is measured, and the metric that such a fit stops by.
 MEASURES = {"log loss": "neg-log-loss", "example-f1 at 0.5": "example-f1"}

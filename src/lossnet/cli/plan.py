@@ -170,8 +170,7 @@ class Plan:
         if not self._rules():
             return self.model.usual_rule, "the method and the metric allow no other"
         rules = [*self._usual(), *self._rules()]
-        why = "the first, unless another is better on validation data by more than chance"
-        return ", ".join(rules), why
+        return ", ".join(rules), self.model._how_chosen()
 
     def _threads(self) -> str:
         for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):

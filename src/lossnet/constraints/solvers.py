@@ -1,11 +1,12 @@
 """The valid label set with the largest sum of scores, of every row.
 
-A solver takes scores ``(n, m)`` and gives label sets ``(n, m)`` of bool.
+A solver takes scores ``(n, m)`` and gives label sets ``(n, m)`` of bool. It can be pickled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import TypeAlias
 
@@ -40,17 +41,17 @@ def _forest(rules: RuleSet) -> Solver:
     parent = np.zeros(rules.size, dtype=np.intp)
     parent[rules.child] = rules.parent
     levels = [np.flatnonzero(rules.depth == d) for d in range(1, int(rules.depth.max()) + 1)]
+    return partial(_best_in_forest, parent, levels)
 
-    def solve(scores: Array) -> Array:
-        value = np.array(scores.T)
-        for level in levels[::-1]:
-            np.add.at(value, parent[level], np.maximum(value[level], 0.0))
-        on = value >= 0
-        for level in levels:
-            on[level] &= on[parent[level]]
-        return on.T
 
-    return solve
+def _best_in_forest(parent: Array, levels: list[Array], scores: Array) -> Array:
+    value = np.array(scores.T)
+    for level in levels[::-1]:
+        np.add.at(value, parent[level], np.maximum(value[level], 0.0))
+    on = value >= 0
+    for level in levels:
+        on[level] &= on[parent[level]]
+    return on.T
 
 
 def _valid_sets(rules: RuleSet) -> Array | None:
@@ -67,14 +68,14 @@ def _valid_sets(rules: RuleSet) -> Array | None:
 
 
 def _among(sets: Array) -> Solver:
-    columns, rows = sets.T.astype(np.float64), max(1, CELLS // len(sets))
+    return partial(_best_among, sets, sets.T.astype(np.float64))
 
-    def solve(scores: Array) -> Array:
-        starts = range(0, len(scores), rows)
-        best = [(scores[at : at + rows] @ columns).argmax(1) for at in starts]
-        return sets[np.concatenate([np.zeros(0, dtype=np.intp), *best])]
 
-    return solve
+def _best_among(sets: Array, columns: Array, scores: Array) -> Array:
+    rows = max(1, CELLS // len(sets))
+    starts = range(0, len(scores), rows)
+    best = [(scores[at : at + rows] @ columns).argmax(1) for at in starts]
+    return sets[np.concatenate([np.zeros(0, dtype=np.intp), *best])]
 
 
 def _programme(rules: RuleSet) -> Solver | None:
@@ -82,20 +83,22 @@ def _programme(rules: RuleSet) -> Solver | None:
     A, b = rules.linear()
     # Without AtLeastOne, what is not on and not implied by what is on stays off.
     reach = None if any(isinstance(r, AtLeastOne) for r in rules.groups) else _implied(rules)
-
-    def solve(scores: Array) -> Array:
-        on = scores >= 0
-        for row, wanted in enumerate(on):
-            kept = np.arange(rules.size) if reach is None else reach[wanted].any(0).nonzero()[0]
-            best = _solved(A[:, kept], b, scores[row, kept])
-            if best is None:
-                raise DataError("the solver found no valid label set for a row; check its scores")
-            on[row] = False
-            on[row, kept[best]] = True
-        return on
-
     # Without AtLeastOne the empty set is valid.
-    return solve if reach is not None or _solved(A, b, np.zeros(rules.size)) is not None else None
+    if reach is None and _solved(A, b, np.zeros(rules.size)) is None:
+        return None
+    return partial(_best_of_programme, A, b, reach)
+
+
+def _best_of_programme(A: Array, b: Array, reach: Array | None, scores: Array) -> Array:
+    on = scores >= 0
+    for row, wanted in enumerate(on):
+        kept = np.arange(len(wanted)) if reach is None else reach[wanted].any(0).nonzero()[0]
+        best = _solved(A[:, kept], b, scores[row, kept])
+        if best is None:
+            raise DataError("the solver found no valid label set for a row; check its scores")
+        on[row] = False
+        on[row, kept[best]] = True
+    return on
 
 
 def _implied(rules: RuleSet) -> Array:

@@ -51,6 +51,10 @@ class DecidingEstimator(TaskEstimator):
         """
         return []
 
+    def _how_chosen(self) -> str:
+        """In words, how one of several rules is chosen."""
+        return "the first, unless another is better on validation data by more than chance"
+
     def _trials_of(self, rule: str) -> list[Decision]:
         """What to try of a rule on validation data; the last one serves where there is none."""
         return [Decision(rule)]

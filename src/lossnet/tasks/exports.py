@@ -11,6 +11,7 @@ from lossnet.errors import SettingError
 from lossnet.exporting import Exported, check_can_write, write
 from lossnet.needs import EXACT
 from lossnet.proposals import NetOutput
+from lossnet.tasks.decision import Decision
 
 
 class Exports:
@@ -55,16 +56,20 @@ class Exports:
         if not exact and not (isinstance(by, NetOutput) and by.member is None):
             raise SettingError(_descends(self))
         decision = self._decision()
-        usable = [self.usual_rule, "expected", "known"]
-        if decision.rule in usable and not decision.weight:
+        if self._exports_decision(decision):
             return
-        others = [rule for rule in self._rules_for(self.method_, named=True) if rule == "expected"]
+        rules = self._rules_for(self.method_, named=True)
+        others = [rule for rule in rules if self._exports_decision(self._trials_of(rule)[-1])]
         named = " or ".join(f"decode={rule!r}" for rule in (self.usual_rule, *others))
         what = f"it decides by {decision.rule!r}, which reads the loss-net or its samples"
         remedy = f"set {named} (--decode on the command line)"
         raise SettingError(
             f"cannot export {type(self).__name__}: {what}; {remedy}, or serve lossnet"
         )
+
+    def _exports_decision(self: Any, decision: Decision) -> bool:
+        """Whether numpy can decide so: a rule of a net's outputs alone."""
+        return decision.rule in (self.usual_rule, "expected", "known") and not decision.weight
 
 
 def _descends(model: Any) -> str:

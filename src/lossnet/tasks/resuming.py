@@ -53,7 +53,7 @@ class Resumes:
 
     def _lasting(self: Any) -> dict[str, Any]:
         """The parameters that a fit must keep to."""
-        free = {"device", "random_state", "refine", "verbose", "decode", "decode_samples"}
+        free = {"device", "random_state", "refine", "verbose", "decode", "decode_samples", "joint"}
         return {k: describe(v) for k, v in self.resolved_params().items() if k not in free}
 
     def _run(self, trainer: Trainer, data: Any, callbacks: Sequence[Callback]) -> Any:

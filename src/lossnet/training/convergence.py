@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 from sklearn.exceptions import ConvergenceWarning
@@ -44,4 +45,13 @@ class Convergence(Callback):
             ended = f"max_epochs={trainer.max_epochs} ended the phase {trainer.phase.name!r}"
             # The same text for every fit with these settings: Python shows it once.
             what = f"{ended} while the validation {watched} was still improving"
-            warnings.warn(f"{what}; raise max_epochs", ConvergenceWarning, stacklevel=10)
+            level = frames_to_user()
+            warnings.warn(f"{what}; raise max_epochs", ConvergenceWarning, stacklevel=level)
+
+
+def frames_to_user() -> int:
+    """The ``stacklevel`` of a warning by the caller that names the line which called lossnet."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("lossnet."):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -52,6 +52,10 @@ class TimeLimit(Stopwatch):
         self.seconds, self.cut = seconds, False
         self._phase, self._phase_end = -1, 0.0
 
+    def share(self, fits: int) -> TimeLimit:
+        """A limit for the next of so many fits, which have what is left in equal parts."""
+        return TimeLimit(max(0.0, self.seconds - self.total) / fits)
+
     def on_epoch(self, trainer: Trainer) -> None:
         """End the phase where its time is used up."""
         super().on_epoch(trainer)

@@ -1,6 +1,7 @@
 """Constraints of the classifier: decisions, training on them, storage."""
 
 import copy
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +213,11 @@ def test_a_benchmark_s_hierarchy_is_never_broken(mlc: Path) -> None:
     assert not clf.constraints_.allows(free).all()
     for child, (parent,) in (train.parents or {}).items():
         assert (found[:, child] <= found[:, parent]).all()
+
+
+@pytest.mark.parametrize("rules", [None, RULES, [AtLeastOne("l0", "l1")]])
+def test_a_model_with_constraints_can_be_pickled(rules) -> None:
+    quick: dict[str, Any] = {"hidden": (8,), "max_epochs": 2, "random_state": 0}
+    model = MultiLabelClassifier("cross-entropy", constraints=rules, **quick).fit(DATA)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))

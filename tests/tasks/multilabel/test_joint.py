@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ import torch
 from sklearn.base import clone
 
 from lossnet import MultiLabelClassifier
-from lossnet.constraints import AtMostOne
+from lossnet.constraints import AtMostOne, Satisfies
 from lossnet.errors import DataError, SettingError
+from lossnet.exporting.runtime.base import load
 from lossnet.tasks.multilabel import MultiLabelData
-from lossnet.tasks.multilabel.logit_classifier import LogitClassifier, logits_of
+from lossnet.tasks.multilabel.logit_classifier import LogitClassifier
+from lossnet.tasks.multilabel.logits import logits_of
+from lossnet.training import TimeLimit
 
 QUICK: dict[str, Any] = {"hidden": (16,), "max_epochs": 4, "trees": 10, "random_state": 0}
 EXACT: dict[str, Any] = {**QUICK, "metric": "subset-accuracy"}
@@ -144,7 +148,8 @@ def test_the_default_learns_a_joint_for_exact_match(fitted, rows) -> None:
         {"members": 1},
         {"decode": "threshold"},
         {"refine": "net"},
-        {"threshold": 0.5, "metric": "micro-f1"},
+        {"threshold": 0.5},
+        {"metric": "micro-f1"},
     ],
 )
 def test_elsewhere_none_is_learnt(rows, params) -> None:
@@ -166,6 +171,13 @@ def test_one_can_be_asked_for(rows) -> None:
         MultiLabelClassifier(**{**plain, "members": 1}, joint=True).fit(X, Y)
     with pytest.raises(SettingError, match="joint must be True, False or None, got 'yes'"):
         MultiLabelClassifier(**plain, joint="yes").fit(X, Y)
+    for asking, what in (({"joint": True}, "joint=True"), ({"decode": "mode"}, "decode='mode'")):
+        with pytest.raises(DataError, match=f"{what}.* 40 rows with all labels known, got 3 and"):
+            MultiLabelClassifier(**plain, **asking).fit(X[:30], Y[:30])
+        with pytest.raises(DataError, match="at least 2 labels"):
+            MultiLabelClassifier(**plain, **asking).fit(X, Y[:, 0])
+    with pytest.raises(SettingError, match="needs a task-net that predicts alone"):
+        MultiLabelClassifier(**{**plain, "method": "alen", "trees": 0}, joint=True).fit(X, Y)
 
 
 def test_too_few_complete_rows_or_a_single_label_have_none(rows) -> None:
@@ -215,13 +227,88 @@ def test_a_damaged_joint_is_an_error(fitted, tmp_path: Path) -> None:
         MultiLabelClassifier.load(folder)
 
 
-def test_it_cannot_be_exported_and_the_error_names_what_can(fitted, tmp_path: Path) -> None:
+def test_scores_of_known_sets_are_the_joint(fitted, rows) -> None:
+    joint, logits = fitted.joint_, logits_of(fitted.predict_proba(rows[0]))
+    sets, weight = joint.label_sets_, 0.75
+    found = joint.scores_of_known(weight)
+    scores = logits @ found["label_weights"] @ sets.T + found["set_scores"]
+    for one, score in zip(sets, scores.T, strict=True):
+        energy = joint.energy(logits, np.tile(one, (len(logits), 1)))
+        np.testing.assert_allclose(score, logits @ one - weight * energy, atol=1e-4)
+
+
+def test_decisions_among_known_sets_are_exported(fitted, rows, tmp_path: Path) -> None:
+    chosen = fitted.decision_
     fitted.set_params(decode="mode")
     try:
-        with pytest.raises(SettingError, match="set decode='threshold'"):
+        with pytest.raises(SettingError, match="set decode='threshold' or decode='known'"):
             fitted.export(tmp_path / "e")
+        fitted.set_params(decode="known")
+        fitted.decision_ = replace(chosen, rule="known", weight=0.75, offset=0.5)
+        folder = fitted.export(tmp_path / "e", format="torch")
+        np.testing.assert_array_equal(load(folder).predict(rows[0]), fitted.predict(rows[0]))
     finally:
-        fitted.set_params(decode="auto")
+        fitted.set_params(decode="auto").decision_ = chosen
+
+
+def test_constraints_are_kept_by_a_model_that_was_loaded(rows, tmp_path: Path) -> None:
+    X, Y = rows
+    model = MultiLabelClassifier(**EXACT, decode="mode", constraints=[Satisfies(at_most_one)])
+    folder = model.fit(X, Y).save(tmp_path / "m")
+    again = MultiLabelClassifier.load(folder, constraints=[Satisfies(at_most_one)])
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    other = MultiLabelClassifier.load(folder, constraints=[AtMostOne("label_0", "label_2")])
+    assert other.predict(X)[:, [0, 2]].sum(1).max() <= 1
+
+
+def at_most_one(P: np.ndarray) -> np.ndarray:
+    return P.sum(1) <= 1
+
+
+def test_rows_that_break_a_rule_are_warned_of_once(rows) -> None:
+    X, Y = rows[0], rows[1].copy()
+    Y[:20] = 1
+    with pytest.warns(UserWarning, match="break the constraints") as caught:
+        MultiLabelClassifier(**EXACT, constraints=[AtMostOne("label_0", "label_1")]).fit(X, Y)
+    assert sum("break the constraints" in str(one.message) for one in caught) == 1
+
+
+def test_refinement_does_not_change_what_the_joint_is_around(fitted, rows) -> None:
+    before = fitted.structure_gain(*rows).nats
+    fitted.set_params(refine="net")
+    try:
+        assert fitted.structure_gain(*rows).nats == before
+    finally:
+        fitted.set_params(refine=None)
+
+
+def test_the_scale_of_weights_changes_nothing(fitted, rows) -> None:
+    X, Y = rows
+    logits = logits_of(fitted.predict_proba(X))
+    found = [
+        MultiLabelClassifier(**EXACT).fit(X, Y, sample_weight=np.full(200, scale)).joint_
+        for scale in (1.0, 8.0)
+    ]
+    first, second = (one.energy(logits, Y) for one in found)
+    np.testing.assert_allclose(second, first, atol=1e-4)
+
+
+def test_of_many_rows_some_are_learnt_from_and_all_sets_are_known(rows, monkeypatch) -> None:
+    monkeypatch.setattr("lossnet.tasks.multilabel.joint._MOST_ENTRIES", 180)
+    X, Y = rows[0], rows[1].copy()
+    Y[7] = 1
+    model = MultiLabelClassifier(**EXACT).fit(X, Y)
+    assert model.joint_.training_rows_ == 60
+    assert len(model.label_sets_) == len(model.joint_.label_sets_) == 4
+
+
+def test_a_time_limit_is_shared_by_the_folds(rows) -> None:
+    limit = TimeLimit(0.5)
+    model = LogitClassifier(metric="subset-accuracy", max_epochs=5000, patience=5000)
+    model.fit(*rows, callbacks=[limit])
+    epochs = [sum(row["fold"] == k for row in model.history_) for k in range(4)]
+    assert limit.cut
+    assert min(epochs) > 0.2 * max(epochs)
 
 
 def test_data_with_names_and_weights(rows) -> None:

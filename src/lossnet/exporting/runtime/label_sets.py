@@ -78,13 +78,21 @@ class LabelModel(Model):
             on = best_jaccard(p) if self.facts["beta"] is None else best_f(p, self.facts["beta"])
         elif rule["rule"] == "known":
             sets = self.arrays["label_sets"]
-            score = (outputs["logits"].astype(np.float64) + rule["offset"]) @ sets.T
-            on = sets[score.argmax(1)]
+            score = (self._scores(outputs) + rule["offset"]) @ sets.T
+            on = sets[(score + self.arrays.get("set_scores", 0.0)).argmax(1)]
         else:
             scores = p.astype(np.float64) - self.arrays["threshold"]
             parent = self.arrays.get("parent")
             on = scores >= 0 if parent is None else in_hierarchy(scores, parent)
         return on.astype(np.int64)
+
+    def _scores(self, outputs: dict[str, Array]) -> Array:
+        """What each label adds to the score of a set, ``(n, L)``: by its logit, or by a joint."""
+        if "label_weights" not in self.arrays:
+            return outputs["logits"].astype(np.float64)
+        floor = self.facts["floor"]
+        p = np.clip(outputs["probabilities"].astype(np.float64), floor, 1.0 - floor)
+        return np.log(p / (1.0 - p)) @ self.arrays["label_weights"]
 
     def lines(self, inputs: Any, *, proba: bool) -> Iterator[dict[str, Any]]:
         outputs, names = self.outputs(inputs), self.facts["labels"]

@@ -14,6 +14,7 @@ from lossnet.exporting.predicting import Predicting
 from lossnet.nets import Forest
 from lossnet.tasks.multilabel.decisions import beta_of
 from lossnet.tasks.multilabel.formats.coding import YES_NO
+from lossnet.tasks.multilabel.logits import FLOOR
 from lossnet.tasks.multilabel.metrics import get_metric
 from lossnet.tasks.multilabel.trees import votes_as_columns
 
@@ -75,6 +76,9 @@ def exported(model: Any) -> Exported:
     }
     threshold = np.asarray(model._raw(model.threshold_), dtype=np.float64)
     sets = {"label_sets": model.label_sets_} if decision.rule == "known" else {}
+    if decision.weight:
+        facts["floor"] = FLOOR
+        sets |= model.joint_.scores_of_known(decision.weight)
     return Exported(
         rows,
         {"features": Input(torch.zeros(3, encoding.width), (0,))},

@@ -14,22 +14,23 @@ from lossnet.contrasts.meaning import RATIO, Meaning
 from lossnet.errors import DataError, SettingError
 from lossnet.files import check_form
 from lossnet.method import Method
+from lossnet.proposals import NetOutput
 from lossnet.streams import stream_seed
 from lossnet.structure import StructureGain
 from lossnet.tasks.decision import Decision
 from lossnet.tasks.model_folder import CONFIG
 from lossnet.tasks.multilabel.dataset import MultiLabelData
+from lossnet.tasks.multilabel.decisions import common_sets
 from lossnet.tasks.multilabel.label_nets import LabelNets
+from lossnet.tasks.multilabel.logits import logits_of
 from lossnet.tasks.multilabel.metrics import get_metric
 from lossnet.tasks.multilabel.stored import pack, unpack
-from lossnet.training import Callback, Trainer
+from lossnet.training import Callback, TimeLimit, Trainer
 from lossnet.training.weights import row_weights
 
 if TYPE_CHECKING:
     from lossnet.tasks.multilabel.logit_classifier import LogitClassifier
 
-#: Outputs are kept so far from 0 and 1.
-_FLOOR = 1e-4
 #: A joint is learnt from so many rows at least, and from so many entries of the labels at most.
 _FEWEST_ROWS, _MOST_ENTRIES = 40, 2**22
 _TENSORS = "joint/"
@@ -52,11 +53,11 @@ class LabelJoint(LabelNets):
         """Whether a joint is learnt: where it was asked for, or several nets decide by one."""
         if self.joint is not None:
             return self.joint
+        if self._sizes["members"] == 1 or self.refine is not None:
+            return False
         exact = get_metric(self.metric) == get_metric("subset-accuracy")
-        by_joint = self.decode in ("samples", "mode") or (
-            exact and self.decode in ("auto", "known")
-        )
-        return self._sizes["members"] > 1 and by_joint and self.refine is None
+        tuned = self.decode == "auto" and isinstance(self.threshold, str)
+        return self.decode in ("samples", "mode") or (exact and (tuned or self.decode == "known"))
 
     def _check_sizes(self) -> None:
         super()._check_sizes()
@@ -66,53 +67,79 @@ class LabelJoint(LabelNets):
             rule = "joint=True needs rows that a net left out: members must be at least 2"
             raise SettingError(f"{rule}, got {self._sizes['members']}")
 
+    def _check_joint(self, method: Method, data: Any, validation: Any) -> None:
+        """Raise, before any training, where a joint that is needed cannot be learnt."""
+        lacks = method.meaning.joint is None or "energy" not in method.nets
+        if not (self.joint or (self.decode in ("samples", "mode") and lacks)):
+            return
+        what = "joint=True" if self.joint else f"decode={self.decode!r} of {method.name!r}"
+        if not method.task_net_predicts or self.refine is not None:
+            rule = "needs a task-net that predicts alone; use cross-entropy or a seal method"
+            raise SettingError(f"{what} {rule}, without refine")
+        if not data.has_dense_labels:
+            rule = f"needs all labels in memory, and {data.n_labels:,} of {len(data):,} rows are"
+            raise DataError(f"{what} {rule} too many; leave it out")
+        rows = sum(len(self._complete(one)) for one in (data, validation) if one is not None)
+        if rows < _FEWEST_ROWS or self.n_labels_ == 1:
+            rule = f"needs at least 2 labels and {_FEWEST_ROWS} rows with all labels known"
+            raise DataError(f"{what} {rule}, got {self.n_labels_} and {rows}; leave it out")
+
+    def _complete(self, data: Any) -> np.ndarray:
+        """Numbers of the rows whose labels are all known, and known to training."""
+        strange = data.Y[:, self.n_labels_ :] == 1
+        return np.flatnonzero(~np.isnan(data.Y).any(1) & ~strange.any(1))
+
+    def _how_chosen(self) -> str:
+        if not self._wants_joint():
+            return super()._how_chosen()
+        return "the best on all rows; its joint is learnt after the phases, in time of its own"
+
     # Fitting ---------------------------------------------------------------------------------
 
     def _run(self, trainer: Trainer, data: Any, callbacks: Sequence[Callback]) -> Any:
-        self._seed_and_weights = trainer.seed, row_weights(trainer.data)
+        limits = [one for one in callbacks if isinstance(one, TimeLimit)]
+        self._for_joint = data, trainer.seed, row_weights(trainer.data), limits
         return super()._run(trainer, data, callbacks)
 
     def _learn_joint(self, validation: Any) -> None:
         """Set ``joint_``, and choose the decision with it, where the rows are enough."""
-        from lossnet.tasks.multilabel.logit_classifier import LogitClassifier, logits_of
+        from lossnet.tasks.multilabel.logit_classifier import LogitClassifier
 
-        seed, weight = self.__dict__.pop("_seed_and_weights")
-        if self._out_of_fold is None or self.n_labels_ == 1 or not self._wants_joint():
+        data, seed, weight, limits = self.__dict__.pop("_for_joint")
+        used = self.joint or self.decode != "auto" or self._rules_for(self.method_, named=False)
+        if self._out_of_fold is None or not (self._wants_joint() and used):
             return
-        Y, outputs = (one[:, : self.n_labels_] for one in self._out_of_fold)
+        known, outputs = self._complete(data), self._out_of_fold[1]
+        Y, outputs = data.Y[known, : self.n_labels_], outputs[known]
+        weight = None if weight is None else weight[known]
         if validation is not None:
-            held = self._outputs(self._proposal(), validation)
-            Y = np.concatenate([Y, validation.Y[:, : self.n_labels_]])
-            outputs = np.concatenate([outputs, held])
-            weight = None if weight is None else np.append(weight, np.ones(len(held)))
-        rows = np.flatnonzero(~np.isnan(Y).any(1))
-        most = max(_FEWEST_ROWS, _MOST_ENTRIES // self.n_labels_)
-        if len(rows) < _FEWEST_ROWS:
+            held = self._complete(validation)
+            Y = np.concatenate([Y, validation.Y[held, : self.n_labels_]])
+            outputs = np.concatenate([outputs, self._outputs(NetOutput(), validation)[held]])
+            # Validation counts its rows alike.
+            weight = None if weight is None else np.append(weight, [weight.mean()] * len(held))
+        if len(Y) < _FEWEST_ROWS or self.n_labels_ == 1:
             return
+        rows, most = np.arange(len(Y)), max(_FEWEST_ROWS, _MOST_ENTRIES // self.n_labels_)
         if len(rows) > most:
             rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
-        same = (
-            "metric",
-            "decode",
-            "decode_samples",
-            "threshold",
-            "max_epochs",
-            "device",
-            "verbose",
-        )
+        same = "metric", "decode", "decode_samples", "threshold", "device", "verbose"
         joint = LogitClassifier(
             **{name: getattr(self, name) for name in same},
-            constraints=list(self.constraints_.declared),
+            constraints=[],
+            bound=self.constraints_,
             random_state=stream_seed(seed, "joint") % 2**31,
         )
-        data = MultiLabelData(
-            logits_of(outputs[rows], _FLOOR), Y[rows], label_names=list(self.label_names_)
+        given = MultiLabelData(
+            logits_of(outputs[rows]), Y[rows], label_names=list(self.label_names_)
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # of epochs that nobody set
-            joint.fit(data, sample_weight=None if weight is None else weight[rows])
-        self.joint_, self.label_sets_ = joint, joint.label_sets_
-        self._decided_with_joint = joint.decision_
+            # Energies that still improve after 100 epochs do so by little.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            own = None if weight is None else weight[rows]
+            joint.fit(given, sample_weight=own, callbacks=limits)
+        self.label_sets_ = joint.label_sets_ = common_sets(Y)
+        self.joint_, self._decided_with_joint = joint, joint.decision_
 
     def _choose_decision(self, data: Any) -> None:
         found = self.__dict__.pop("_decided_with_joint", None)
@@ -131,11 +158,9 @@ class LabelJoint(LabelNets):
 
     def _on_outputs(self, data: Any) -> tuple[LogitClassifier, Any]:
         """The joint as parameters now say, and its inputs."""
-        from lossnet.tasks.multilabel.logit_classifier import logits_of
-
-        outputs = self._once("outputs", lambda: self._outputs(self._proposal(), data))
+        outputs = self._once("net", lambda: self._outputs(NetOutput(), data))
         joint = self.joint_.set_params(metric=self.metric, decode_samples=self.decode_samples)
-        return joint, logits_of(outputs, _FLOOR)
+        return joint, logits_of(outputs)
 
     def _decide(self, decision: Decision, data: Any) -> np.ndarray:
         if not decision.weight or not hasattr(self, "joint_"):
@@ -144,7 +169,7 @@ class LabelJoint(LabelNets):
         return joint._decide(decision, joint._unseen(logits))
 
     def _effective_samples(self, decision: Decision, data: Any) -> float | None:
-        if not hasattr(self, "joint_"):
+        if not decision.samples or not hasattr(self, "joint_"):
             return super()._effective_samples(decision, data)
         joint, logits = self._on_outputs(data)
         return joint._effective_samples(decision, joint._unseen(logits))
@@ -152,6 +177,11 @@ class LabelJoint(LabelNets):
     def _check_kept(self, decision: Decision) -> None:
         if not hasattr(self, "joint_"):
             super()._check_kept(decision)
+
+    def _exports_decision(self, decision: Decision) -> bool:
+        # The joint of given sets is linear in the logits, see LogitClassifier.scores_of_known.
+        by_joint = decision.rule == "known" and hasattr(self, "joint_")
+        return by_joint or super()._exports_decision(decision)
 
     def structure_gain(
         self,
@@ -196,15 +226,17 @@ class LabelJoint(LabelNets):
         from lossnet.tasks.multilabel.logit_classifier import LogitClassifier
 
         unpack(self, tensors, facts)
-        check_form(facts, {"joint": (None, {str: object})}, CONFIG)
-        if (about := facts["joint"]) is None:
+        if (about := facts.get("joint")) is None:
             return
+        check_form(about, {str: object}, CONFIG)
         own = {k.removeprefix(_TENSORS): v for k, v in tensors.items() if k.startswith(_TENSORS)}
-        joint = LogitClassifier(metric=self.metric, threshold=self.threshold, device=self.device)
+        same = "metric", "threshold", "decode_samples", "device"
+        joint = LogitClassifier(**{name: getattr(self, name) for name in same})
         joint.method_ = joint._check_settings()
         unpack(joint, own, {**about, "parameters": {}})
         if joint.label_names_ != self.label_names_:
             raise DataError("the joint has other labels than the model")
+        joint.constraints_ = self.constraints_
         joint.temperature_ = joint.refine_steps_ = joint.refined_as_ = None
         nets = joint._build_nets(joint.method_.nets)
         prefix = "net/"

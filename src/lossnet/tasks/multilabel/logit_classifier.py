@@ -7,9 +7,10 @@ from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logit
+import torch
 from torch import nn
 
+from lossnet.constraints import Bound
 from lossnet.energies import TotalEnergy
 from lossnet.method import Method, Optimiser
 from lossnet.proposals import NetOutput
@@ -19,17 +20,11 @@ from lossnet.tasks.decision import Decision, choose, folds_of
 from lossnet.tasks.multilabel.classifier import MultiLabelClassifier
 from lossnet.tasks.multilabel.stratified import stratified_folds
 from lossnet.tasks.networks import NetFactory
-from lossnet.training import Callback, Trainer
+from lossnet.training import Callback, TimeLimit, Trainer
 from lossnet.training.weights import row_weights
 
 #: Rows that decisions are chosen on, at random if there are more.
 _MOST_ROWS = 4000
-
-
-def logits_of(proba: np.ndarray, floor: float) -> np.ndarray:
-    """Logits, of probabilities kept ``floor`` away from 0 and 1."""
-    found: np.ndarray = logit(np.clip(proba, floor, 1.0 - floor)).astype(np.float32)
-    return found
 
 
 def given_logits(features: int, labels: int) -> nn.Module:
@@ -54,11 +49,13 @@ class LogitClassifier(MultiLabelClassifier):
     Args:
         method: how an energy is trained, with the task-net given.
         folds: number of folds, and of energies.
+        bound: constraints of the labels that are bound already, in place of ``constraints``.
     """
 
     method: str | Method = field(default_factory=small_residual)
     _: KW_ONLY
     folds: int = 4
+    bound: Bound | None = None
     hidden: Sequence[int] = ()
     global_hidden: int = 64
     energy_dropout: float | None = 0.0
@@ -67,6 +64,11 @@ class LogitClassifier(MultiLabelClassifier):
     validation_fraction: float = 0.0
     batch_size: int | None = 64
     patience: int | None = 5
+
+    def _learn_classes(self, data: Any, reward: Any) -> None:
+        super()._learn_classes(data, reward)
+        if self.bound is not None:
+            self.constraints_ = self.bound
 
     def _make_net(self, name: str, features: Any = None) -> nn.Module:
         if name != "energy":
@@ -82,8 +84,12 @@ class LogitClassifier(MultiLabelClassifier):
         self._judges: list[MultiLabelClassifier] = []
         weight = row_weights(trainer.data)
         own = {one.name: getattr(self, one.name) for one in fields(MultiLabelClassifier)}
+        # They stop by their loss: the metric may not be defined on a fold.
+        own |= {"decode": "threshold", "metric": "hamming", "constraints": []}
+        limits = [one for one in callbacks if isinstance(one, TimeLimit)]
         for number, part in enumerate(energy.parts):
-            params = own | {"decode": "threshold", "random_state": int(rng.integers(2**31))}
+            params = own | {"random_state": int(rng.integers(2**31))}
+            shares = [one.share(self.folds - number) for one in limits]
             rest, held = (
                 np.flatnonzero(way) for way in (self._fold != number, self._fold == number)
             )
@@ -92,16 +98,34 @@ class LogitClassifier(MultiLabelClassifier):
                 data.subset(rest),
                 validation_data=data.subset(held),
                 sample_weight=None if weight is None else weight[rest],
-                callbacks=callbacks,
+                callbacks=[*shares, *(one for one in callbacks if one not in limits)],
             )
+            judge.constraints_ = self.constraints_
             part.load_state_dict(judge.nets_["energy"].state_dict())
+            for limit, share in zip(limits, shares, strict=True):
+                limit.cut |= share.cut
             history += [{**row, "fold": number} for row in judge.history_]
             self._judges.append(judge)
         self._rows = data
         return history
 
     def _learn_joint(self, validation: Any) -> None:
-        """It is one."""
+        """Nothing: it is a joint itself."""
+
+    def scores_of_known(self, weight: float) -> dict[str, np.ndarray]:
+        """The joint of ``label_sets_`` as arrays, where the energy's local part is linear.
+
+        The log joint of set y at a weight of the energy is, up to a constant of the row, logits @
+        ``label_weights`` @ y + its ``set_scores``.
+        """
+        parts: Any = self.nets_["energy"].parts
+        sets = torch.as_tensor(self.label_sets_, dtype=torch.get_default_dtype())
+        local = torch.stack([part.label_embeddings for part in parts]).mean(0)
+        alone = [part(torch.zeros_like(sets), sets.unsqueeze(0))[0] for part in parts]
+        return {
+            "label_weights": np.eye(self.n_labels_) - weight * local.T.double().cpu().numpy(),
+            "set_scores": -weight * torch.stack(alone).mean(0).double().cpu().numpy(),
+        }
 
     def _compute_out_of_fold(self) -> None:
         outputs = self._outputs(NetOutput(), self._rows)

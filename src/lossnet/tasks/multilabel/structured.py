@@ -19,7 +19,8 @@ from lossnet.tasks.bases import as_bases, seeded
 from lossnet.tasks.cross_fitting import out_of_fold
 from lossnet.tasks.multilabel.bases import check_classifiers, fit_bases
 from lossnet.tasks.multilabel.dataset import MultiLabelData
-from lossnet.tasks.multilabel.logit_classifier import LogitClassifier, logits_of, small_residual
+from lossnet.tasks.multilabel.logit_classifier import LogitClassifier, small_residual
+from lossnet.tasks.multilabel.logits import logits_of
 from lossnet.tasks.multilabel.stratified import stratified_folds
 from lossnet.tasks.multilabel.structured_inputs import (
     encoded,
@@ -50,12 +51,12 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
         base: a classifier, or a list of them whose probabilities are averaged. It takes label
             matrices, as trees, ``OneVsRestClassifier`` and ``MultiOutputClassifier`` do.
         folds: parts of the training rows: each part's probabilities come from a base fitted on the
-            others. Stratified by label. There are as many energies, each of which leaves a part
-            out; threshold and decision are chosen on all rows, as the energy that left them out
-            says. The mean of the energies predicts.
+            others. Stratified by label. There are as many energies, each without a part of these
+            and of the validation rows; threshold and decision are chosen on all rows, as the energy
+            that left them out says. The mean of the energies predicts.
         metric: what label sets are decided for, see :class:`~lossnet.MultiLabelClassifier`.
-        method: how the energy is trained; None is :func:`lossnet.recipes.residual` with its
-            defaults.
+        method: how the energy is trained; None is :func:`lossnet.recipes.residual` with a rate that
+            falls sooner.
         hidden, global_hidden: the energy's sizes, see :class:`~lossnet.energies.LabelEnergy`. By
             default its local part is linear in the base's logits.
         threshold, decode, decode_samples: how label sets are decided, see
@@ -143,7 +144,7 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
         own, truth = logits_of(proba, floor), Y
         if held is not None:
             own = np.concatenate([own, logits_of(ready.proba(held[0]), floor)])
-            truth = np.concatenate([Y, held[1][:, : Y.shape[1]]])
+            truth = np.concatenate([Y, held[1]])
         parents = y.parents if isinstance(y, MultiLabelData) else None
         rows = MultiLabelData(own, truth, label_names=list(labels.names), parents=parents)
         model.fit(rows, callbacks=callbacks)
