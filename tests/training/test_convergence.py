@@ -82,3 +82,9 @@ def test_estimators_warn() -> None:
     values = iter(range(1, 10_000))
     with pytest.warns(ConvergenceWarning, match="raise max_epochs"):
         small.fit(X, Y)
+
+
+def test_the_warning_names_the_line_that_called_lossnet() -> None:
+    with pytest.warns(ConvergenceWarning) as caught:
+        run(lambda e: e / 20)
+    assert caught[0].filename == __file__
