@@ -4,7 +4,8 @@
     python examples/demo_picture.py demo      # writes demo/demo.png
 
 Label sets: the first test digits where cross-entropy or the refined learned loss predicts a
-contradictory set. Lower halves: the first digits where the two differ.
+contradictory set, and what the default predicts there. Lower halves: the first digits where the two
+differ.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numpy.typing import ArrayLike
 from lossnet.drawing.page import GREY, INK, RED, Page
 
 SHOWN = ("cross-entropy", "seal-nce, refined")
+DEFAULT = "default"
 MARGIN = 0.25
 IMAGE = 0.62
 RIGHT_FILL, WRONG_FILL, MISSING_FILL = "#e3efe3", "#fbe3e3", "#f2f2f2"
@@ -46,7 +48,8 @@ def draw(folder: Path) -> Path:
         arrays = dict(stored)
     names = arrays["digits-attributes/labels"]
     truths = arrays["digits-attributes/Y"].astype(bool)
-    sets = {name: arrays[f"digits-attributes/{name}"].astype(bool) for name in SHOWN}
+    shown = [*SHOWN, DEFAULT]
+    sets = {name: arrays[f"digits-attributes/{name}"].astype(bool) for name in shown}
     marked = {name: contradictory(values, truths) for name, values in sets.items()}
     rows = first(np.any(list(marked.values()), axis=0), 6)
     halves = {name: arrays[f"digits-completion/{name}"] for name in SHOWN}

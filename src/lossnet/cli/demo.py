@@ -4,7 +4,7 @@ digits-attributes: a noisy digit in, its class and a dozen facts that follow fro
 only ten label sets exist and a prediction can contradict itself. digits-completion: the upper half
 in, the lower half out. Every method has the same network and the same budget, and its labels are
 cut at a tuned threshold. The default is MultiLabelClassifier(metric="subset-accuracy") as it comes:
-four nets, trees beside them, and label sets decided as a whole, which lifts cross-entropy too.
+four nets, trees beside them, and label sets decided as a whole by a joint learnt on their outputs.
 
 The runs go to FOLDER/results, the first seed's test predictions to FOLDER/predictions.npz, from
 which examples/demo_picture.py draws a picture.
