@@ -71,6 +71,16 @@ def test_no_row_is_judged_by_an_energy_that_saw_it(monkeypatch) -> None:
     assert set().union(*judged) == set(X[:, 0].tolist())
 
 
+def test_validation_rows_are_chosen_on_and_not_learnt_from() -> None:
+    X, Y = one_of_three(100)
+    params = {"metric": "subset-accuracy", "max_epochs": 3, "random_state": 0}
+    alone = LogitClassifier(**params).fit(X[:60], Y[:60])
+    more = LogitClassifier(**params).fit(X[:60], Y[:60], validation_data=(X[60:], Y[60:]))
+    np.testing.assert_array_equal(more.energy(X, Y), alone.energy(X, Y))
+    shares = np.array(list(more.decision_.tried.values()))
+    np.testing.assert_allclose(100 * shares, np.round(100 * shares))
+
+
 def test_the_loss_net_is_the_mean_of_the_energies_and_starts_from_the_same_seed() -> None:
     X, Y = one_of_three(80)
     model = LogitClassifier(metric="subset-accuracy", max_epochs=2, random_state=0).fit(X, Y)
@@ -123,7 +133,7 @@ def test_decisions_are_chosen_on_some_of_many_rows(monkeypatch) -> None:
 def test_the_default_learns_a_joint_for_exact_match(fitted, rows) -> None:
     assert isinstance(fitted.joint_, LogitClassifier)
     assert fitted.decision_ == fitted.joint_.decision_
-    assert fitted.joint_.training_rows_ == 200  # the validation rows too
+    assert fitted.joint_.training_rows_ == fitted.training_rows_ == 170  # no validation rows
     X, Y = rows
     fitted.set_params(decode="mode")
     try:
@@ -187,7 +197,7 @@ def test_too_few_complete_rows_or_a_single_label_have_none(rows) -> None:
     assert few.predict(X).shape == Y.shape
     partial = Y.astype(float)
     partial[:150, 0] = np.nan
-    some = MultiLabelClassifier(**EXACT).fit(X, partial)
+    some = MultiLabelClassifier(**EXACT, validation_fraction=0).fit(X, partial)
     assert some.joint_.training_rows_ == 50
     partial[:, 1] = np.where(np.arange(200) % 2, partial[:, 1], np.nan)
     assert not hasattr(MultiLabelClassifier(**EXACT).fit(X, partial), "joint_")
@@ -316,4 +326,4 @@ def test_data_with_names_and_weights(rows) -> None:
     data = MultiLabelData(X, Y, label_names=["a", "b", "c"])
     model = MultiLabelClassifier(**EXACT).fit(data, sample_weight=np.linspace(0, 2, len(X)))
     assert model.joint_.label_names_ == ["a", "b", "c"]
-    assert model.joint_.training_rows_ == 199  # a row of weight 0 is left out
+    assert model.joint_.training_rows_ == 169  # a row of weight 0 is left out

@@ -134,7 +134,7 @@ def test_validation_rows_are_judged_by_the_base_of_all_rows_which_has_not_seen_t
     best = max(np.mean(on == Y) for on in (0, 1))
     cut = np.full(Y.shape, 0.4) >= model.threshold_
     assert np.mean(cut == Y) == pytest.approx(best)
-    assert model.model_.training_rows_ == 80
+    assert model.model_.training_rows_ == 60
 
 
 def test_a_label_with_one_value_in_a_fold_has_a_constant_probability() -> None:

@@ -224,7 +224,7 @@ class MultiLabelClassifier(ClassifierMixin, LabelJoint):
     def _learn(self, data: Any, validation: Any, unlabelled: Any, seed: int) -> None:
         if validation is not None:
             thresholds.check_metric(get_metric(self.metric), validation.Y)
-        self._check_joint(self.method_, data, validation)
+        self._check_joint(self.method_, data)
         self.imputer_ = Imputer.of(data.X)
         self.standardiser_ = Standardiser.of(self.imputer_(data.X), self.standardise)
 

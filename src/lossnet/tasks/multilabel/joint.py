@@ -40,8 +40,8 @@ class LabelJoint(LabelNets):
     """Several nets, and what their outputs lack: which labels go together.
 
     On a training row the member, and the trees, that left it out give outputs q as they will be on
-    new rows; validation rows have such outputs too. Energies E learn from all of these: the joint
-    is q(y|x) exp(-E(q, y)), see :class:`LogitClassifier`.
+    new rows. Energies E learn from these: the joint is q(y|x) exp(-E(q, y)), see
+    :class:`LogitClassifier`.
     """
 
     joint: bool | None
@@ -67,7 +67,7 @@ class LabelJoint(LabelNets):
             rule = "joint=True needs rows that a net left out: members must be at least 2"
             raise SettingError(f"{rule}, got {self._sizes['members']}")
 
-    def _check_joint(self, method: Method, data: Any, validation: Any) -> None:
+    def _check_joint(self, method: Method, data: Any) -> None:
         """Raise, before any training, where a joint that is needed cannot be learnt."""
         lacks = method.meaning.joint is None or "energy" not in method.nets
         if not (self.joint or (self.decode in ("samples", "mode") and lacks)):
@@ -79,7 +79,7 @@ class LabelJoint(LabelNets):
         if not data.has_dense_labels:
             rule = f"needs all labels in memory, and {data.n_labels:,} of {len(data):,} rows are"
             raise DataError(f"{what} {rule} too many; leave it out")
-        rows = sum(len(self._complete(one)) for one in (data, validation) if one is not None)
+        rows = len(self._complete(data))
         if rows < _FEWEST_ROWS or self.n_labels_ == 1:
             rule = f"needs at least 2 labels and {_FEWEST_ROWS} rows with all labels known"
             raise DataError(f"{what} {rule}, got {self.n_labels_} and {rows}; leave it out")
@@ -109,20 +109,16 @@ class LabelJoint(LabelNets):
         used = self.joint or self.decode != "auto" or self._rules_for(self.method_, named=False)
         if self._out_of_fold is None or not (self._wants_joint() and used):
             return
-        known, outputs = self._complete(data), self._out_of_fold[1]
-        Y, outputs = data.Y[known, : self.n_labels_], outputs[known]
-        weight = None if weight is None else weight[known]
-        if validation is not None:
-            held = self._complete(validation)
-            Y = np.concatenate([Y, validation.Y[held, : self.n_labels_]])
-            outputs = np.concatenate([outputs, self._outputs(NetOutput(), validation)[held]])
-            # Validation counts its rows alike.
-            weight = None if weight is None else np.append(weight, [weight.mean()] * len(held))
-        if len(Y) < _FEWEST_ROWS or self.n_labels_ == 1:
+        rows = self._complete(data)
+        if len(rows) < _FEWEST_ROWS or self.n_labels_ == 1:
             return
-        rows, most = np.arange(len(Y)), max(_FEWEST_ROWS, _MOST_ENTRIES // self.n_labels_)
+        self.label_sets_ = common_sets(data.Y[rows, : self.n_labels_])
+        most = max(_FEWEST_ROWS, _MOST_ENTRIES // self.n_labels_)
         if len(rows) > most:
             rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+        given, held = self._with_logits(data, rows, self._out_of_fold[1]), None
+        if validation is not None and len(others := self._complete(validation)):
+            held = self._with_logits(validation, others, self._outputs(NetOutput(), validation))
         same = "metric", "decode", "decode_samples", "threshold", "device", "verbose"
         joint = LogitClassifier(
             **{name: getattr(self, name) for name in same},
@@ -130,16 +126,19 @@ class LabelJoint(LabelNets):
             bound=self.constraints_,
             random_state=stream_seed(seed, "joint") % 2**31,
         )
-        given = MultiLabelData(
-            logits_of(outputs[rows]), Y[rows], label_names=list(self.label_names_)
-        )
         with warnings.catch_warnings():
             # Energies that still improve after 100 epochs do so by little.
             warnings.simplefilter("ignore", ConvergenceWarning)
             own = None if weight is None else weight[rows]
-            joint.fit(given, sample_weight=own, callbacks=limits)
-        self.label_sets_ = joint.label_sets_ = common_sets(Y)
+            joint.fit(given, validation_data=held, sample_weight=own, callbacks=limits)
+        joint.label_sets_ = self.label_sets_
         self.joint_, self._decided_with_joint = joint, joint.decision_
+
+    def _with_logits(self, data: Any, rows: np.ndarray, outputs: np.ndarray) -> MultiLabelData:
+        """Some rows with the logits of outputs as their features."""
+        names = list(self.label_names_)
+        Y = data.Y[rows, : self.n_labels_].astype(np.uint8)
+        return MultiLabelData(logits_of(outputs[rows]), Y, label_names=names)
 
     def _choose_decision(self, data: Any) -> None:
         found = self.__dict__.pop("_decided_with_joint", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any
@@ -44,7 +45,8 @@ class LogitClassifier(MultiLabelClassifier):
     Rows must have logits by a model that has not learnt from them. They are divided into folds. For
     each fold an energy learns from the others and stops where its loss on the fold is lowest; the
     mean of these energies is the loss-net. Threshold and decision are chosen on all rows, each
-    judged by the energy, and among the label sets, of the other folds.
+    judged by the energy, and among the label sets, of the other folds. Validation data are further
+    rows to choose on, which no energy learns from.
 
     Args:
         method: how an energy is trained, with the task-net given.
@@ -132,14 +134,17 @@ class LogitClassifier(MultiLabelClassifier):
         self._out_of_fold = self._rows.Y[:, : self.n_labels_], outputs
 
     def _choose_decision(self, data: Any) -> None:
-        rows = self.__dict__.get("_rows")
+        rows = self.__dict__.pop("_rows", None)
+        if rows is not None and data is not None:
+            rows = type(rows).join({"training": rows, "validation": data})
+            self._fold = np.append(self._fold, np.full(len(data), self.folds))
         if rows is not None and len(rows) > _MOST_ROWS:
             some = np.random.default_rng(0).choice(len(rows), _MOST_ROWS, replace=False)
             rows, self._fold = rows.subset(some), self._fold[some]
         try:
             super()._choose_decision(data if rows is None else rows)
         finally:
-            for name in ("_rows", "_fold", "_judges"):
+            for name in ("_fold", "_judges"):
                 self.__dict__.pop(name, None)
 
     def _best_of(
@@ -148,11 +153,13 @@ class LogitClassifier(MultiLabelClassifier):
         if "_judges" not in self.__dict__:
             return super()._best_of(usual, trials, data, insist=insist)
         parts = []
-        for number, judge in enumerate(self._judges):
+        # Validation rows are judged by all energies together.
+        for number, judge in enumerate([*self._judges, copy.copy(self)]):
             rows = np.flatnonzero(self._fold == number)
             judge._tried_outputs = {}
             judge.set_params(metric=self.metric, decode_samples=self.decode_samples)
-            parts.append((judge, rows, data.subset(rows)))
+            if len(rows):
+                parts.append((judge, rows, data.subset(rows)))
 
         kept: dict[str, np.ndarray] = {}
 

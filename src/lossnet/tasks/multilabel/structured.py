@@ -51,9 +51,9 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
         base: a classifier, or a list of them whose probabilities are averaged. It takes label
             matrices, as trees, ``OneVsRestClassifier`` and ``MultiOutputClassifier`` do.
         folds: parts of the training rows: each part's probabilities come from a base fitted on the
-            others. Stratified by label. There are as many energies, each without a part of these
-            and of the validation rows; threshold and decision are chosen on all rows, as the energy
-            that left them out says. The mean of the energies predicts.
+            others. Stratified by label. There are as many energies, each of which leaves a part
+            out; threshold and decision are chosen on all rows, as the energy that left them out
+            says. The mean of the energies predicts.
         metric: what label sets are decided for, see :class:`~lossnet.MultiLabelClassifier`.
         method: how the energy is trained; None is :func:`lossnet.recipes.residual` with a rate that
             falls sooner.
@@ -118,8 +118,8 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
         Args:
             X: inputs as the base takes them, or a :class:`MultiLabelData`.
             y: the labels.
-            validation_data: a pair ``(X, y)``, or such data: further rows for the energy, the
-                threshold and the decision, which the base does not see.
+            validation_data: a pair ``(X, y)``, or such data: further rows to choose threshold and
+                decision on, from which nothing is learnt.
             callbacks: called as the energies are trained, one after another, see
                 :class:`lossnet.Callback`.
         """
@@ -141,13 +141,12 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
 
         proba, floor = out_of_fold(folds, fit_on), 0.5 / (len(Y) + 1)
         ready = fit_bases(bases, X, Y)
-        own, truth = logits_of(proba, floor), Y
+        same: dict[str, Any] = {"label_names": list(labels.names)}
+        same["parents"] = y.parents if isinstance(y, MultiLabelData) else None
+        rows, others = MultiLabelData(logits_of(proba, floor), Y, **same), None
         if held is not None:
-            own = np.concatenate([own, logits_of(ready.proba(held[0]), floor)])
-            truth = np.concatenate([Y, held[1]])
-        parents = y.parents if isinstance(y, MultiLabelData) else None
-        rows = MultiLabelData(own, truth, label_names=list(labels.names), parents=parents)
-        model.fit(rows, callbacks=callbacks)
+            others = MultiLabelData(logits_of(ready.proba(held[0]), floor), held[1], **same)
+        model.fit(rows, validation_data=others, callbacks=callbacks)
         model._set_labels(labels)
         self._fitted, self._floor, self.model_ = ready, floor, model
         self.bases_, self.folds_, self.out_of_fold_ = ready.models, folds, proba
