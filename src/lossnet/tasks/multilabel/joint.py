@@ -12,13 +12,11 @@ from torch import Tensor
 
 from lossnet.contrasts.meaning import RATIO, Meaning
 from lossnet.errors import DataError, SettingError
-from lossnet.files import check_form
 from lossnet.method import Method
 from lossnet.proposals import NetOutput
 from lossnet.streams import stream_seed
 from lossnet.structure import StructureGain
 from lossnet.tasks.decision import Decision
-from lossnet.tasks.model_folder import CONFIG
 from lossnet.tasks.multilabel.dataset import MultiLabelData
 from lossnet.tasks.multilabel.decisions import common_sets
 from lossnet.tasks.multilabel.label_nets import LabelNets
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 
 #: A joint is learnt from so many rows at least, and from so many entries of the labels at most.
 _FEWEST_ROWS, _MOST_ENTRIES = 40, 2**22
-_TENSORS = "joint/"
 
 
 class LabelJoint(LabelNets):
@@ -214,34 +211,7 @@ class LabelJoint(LabelNets):
     # Storage ---------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors, facts = pack(self)
-        if not hasattr(self, "joint_"):
-            return tensors, facts | {"joint": None}
-        own, about = pack(self.joint_)
-        own |= {f"net/{k}": v for k, v in self.joint_.nets_["energy"].state_dict().items()}
-        return tensors | {f"{_TENSORS}{k}": v for k, v in own.items()}, facts | {"joint": about}
+        return pack(self)
 
     def _unpack(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        from lossnet.tasks.multilabel.logit_classifier import LogitClassifier
-
         unpack(self, tensors, facts)
-        if (about := facts.get("joint")) is None:
-            return
-        check_form(about, {str: object}, CONFIG)
-        own = {k.removeprefix(_TENSORS): v for k, v in tensors.items() if k.startswith(_TENSORS)}
-        same = "metric", "threshold", "decode_samples", "device"
-        joint = LogitClassifier(**{name: getattr(self, name) for name in same})
-        joint.method_ = joint._check_settings()
-        unpack(joint, own, {**about, "parameters": {}})
-        if joint.label_names_ != self.label_names_:
-            raise DataError("the joint has other labels than the model")
-        joint.constraints_ = self.constraints_
-        joint.temperature_ = joint.refine_steps_ = joint.refined_as_ = None
-        nets = joint._build_nets(joint.method_.nets)
-        prefix = "net/"
-        stored = {k.removeprefix(prefix): v for k, v in own.items() if k.startswith(prefix)}
-        nets["energy"].load_state_dict(stored)
-        for net in nets.values():
-            net.eval().requires_grad_(False)
-        joint.nets_, joint.decision_, joint.history_ = nets, self.decision_, []
-        self.joint_ = joint

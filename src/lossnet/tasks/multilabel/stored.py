@@ -22,6 +22,7 @@ from lossnet.tasks.standardiser import Standardiser, vector
 
 _KNOWN = "constraints/known"
 _TREES = "trees/"
+_JOINT, _NET = "joint/", "net/"
 
 
 def pack(model: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -48,6 +49,11 @@ def pack(model: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
         "labels": replace(model.labels_, names=list(model.label_names_)).to_json(),
         "bound": plain(model.constraints_.declared),
     }
+    if hasattr(model, "joint_"):
+        own, facts["joint"] = pack(model.joint_)
+        energy = model.joint_.nets_["energy"].state_dict()
+        own |= {f"{_NET}{name}": one for name, one in energy.items()}
+        tensors |= {f"{_JOINT}{name}": one for name, one in own.items()}
     return tensors, facts
 
 
@@ -80,6 +86,33 @@ def unpack(model: Any, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) 
         own = {name: tensors[f"{_TREES}{name}"] for name in Forest.NAMES}
         model.trees_ = Forest(own, features=width, labels=model.n_labels_)
         model.trees_share_ = share
+    if (about := facts.get("joint")) is not None:
+        check_form(about, {str: object}, CONFIG)
+        model.joint_ = _joint(model, _below(_JOINT, tensors), about)
+
+
+def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): one for k, one in tensors.items() if k.startswith(prefix)}
+
+
+def _joint(model: Any, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> Any:
+    """The fitted joint around a model's outputs, with the model's constraints."""
+    from lossnet.tasks.multilabel.logit_classifier import LogitClassifier
+
+    same = "metric", "threshold", "decode_samples", "device"
+    joint = LogitClassifier(**{name: getattr(model, name) for name in same})
+    joint.method_ = joint._check_settings()
+    unpack(joint, tensors, {**facts, "parameters": {}})
+    if joint.label_names_ != model.label_names_:
+        raise DataError("the joint has other labels than the model")
+    joint.constraints_ = model.constraints_
+    joint.temperature_ = joint.refine_steps_ = joint.refined_as_ = None
+    joint.nets_ = joint._build_nets(joint.method_.nets)
+    joint.nets_["energy"].load_state_dict(_below(_NET, tensors))
+    for net in joint.nets_.values():
+        net.eval().requires_grad_(False)
+    joint.decision_, joint.history_ = model.decision_, []
+    return joint
 
 
 def _threshold(model: Any, stored: np.ndarray, parameters: Mapping[str, Any]) -> Any:
