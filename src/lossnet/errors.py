@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 _MOST = 1000
 _LONG = re.compile(r"(\S{80})\S{100,}|(\s{3})\s{30,}")
@@ -54,3 +55,15 @@ def unknown(kind: str, name: str, options: Iterable[str]) -> SettingError:
     hint = f": did you mean {near[0]!r}?" if near else ""
     listed = ", ".join(known) if known else "none"
     return SettingError(f"unknown {kind} {name!r}{hint} (known: {listed})")
+
+
+@contextmanager
+def errors_name(what: str) -> Iterator[None]:
+    """Have errors of data inside say what was wrong: ``validation_data``, for instance."""
+    try:
+        yield
+    except SettingError:
+        raise
+    except ValueError as error:
+        prefix = "" if what in str(error) else f"{what}: "
+        raise DataError(f"{prefix}{error}") from error

@@ -18,9 +18,9 @@ from lossnet.tasks.method_checks import refinement
 
 #: Rules of decision besides the task's usual one, and what they need.
 RULES = {
-    "expected": "probabilities of a task-net and a metric of single examples",
+    "expected": "probabilities of a task-net and a metric that it has a best output for, as F1",
     "samples": "a loss-net that gives probabilities and a metric of single examples",
-    "mode": "a loss-net that gives probabilities",
+    "mode": "a loss-net that gives probabilities and a metric of single examples",
     "known": "exact match of label sets as the metric",
 }
 

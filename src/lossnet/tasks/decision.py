@@ -66,9 +66,9 @@ class Decision:
         """The rule, its settings, and why it was chosen."""
         settings = {
             "expected": f" (temperature {self.temperature:g}, offset {self.offset:.2g})",
-            "samples": f" ({self.samples or 'no'} samples, loss-net weight {self.weight:g})",
-            "mode": f" (loss-net weight {self.weight:g})",
-            "known": f" (loss-net weight {self.weight:g})",
+            "samples": f" ({self.samples or 'no'} samples, energy weight {self.weight:g})",
+            "mode": f" (energy weight {self.weight:g}, offset {self.offset:g})",
+            "known": f" (energy weight {self.weight:g}, offset {self.offset:g})",
         }
         why = [f"{rule} {100 * value:.1f}" for rule, value in self.tried.items()]
         if len(why) < 2 or self.error is None:

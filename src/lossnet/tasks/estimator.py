@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lossnet.checks import check_int, describe
-from lossnet.errors import DataError, SettingError
+from lossnet.errors import DataError, SettingError, errors_name
 from lossnet.proposals import GBI, Proposal
 from lossnet.recipes.parts import following_unlabelled
 from lossnet.streams import stream_seed
@@ -94,8 +94,7 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Exports, Resumes, Decid
             data, weight = self._counted(data, weight)
             data, validation, rows = self._split(data, validation_data, seed)
             weight = weight if weight is None or rows is None else weight[rows]
-            spare = None if unlabelled is None else self._data(unlabelled).without_labels()
-            spare = None if spare is None else self._check_fits(spare)
+            spare = None if unlabelled is None else self._spare(unlabelled)
             self._check_processes(data, validation, spare)
             self.method_ = method
             self._learn(data, validation, spare, seed)
@@ -175,12 +174,13 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Exports, Resumes, Decid
             got = type(given).__name__ + (f" of length {len(given)}" if several else "")
             rule = f"{self.inputs_noun} and their {self.labels_noun}, or a data set"
             raise DataError(f"validation_data must be {rule}, got a {got}")
-        try:
+        with errors_name("validation_data"):
             data = self._labelled(tuple(given) if several else (given,), "validation_data")
             return self._check_fits(data)
-        except DataError as error:
-            prefix = "" if "validation_data" in str(error) else "validation_data: "
-            raise DataError(f"{prefix}{error}") from error
+
+    def _spare(self, given: Any) -> Any:
+        with errors_name("unlabelled"):
+            return self._check_fits(self._data(given).without_labels())
 
     def _validated(self, data: Any, source: Any, by: Proposal) -> float:
         return self._measure(data, self._outputs(by, data, source=source))

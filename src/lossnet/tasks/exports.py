@@ -61,7 +61,7 @@ class Exports:
         rules = self._rules_for(self.method_, named=True)
         others = [rule for rule in rules if self._exports_decision(self._trials_of(rule)[-1])]
         named = " or ".join(f"decode={rule!r}" for rule in (self.usual_rule, *others))
-        what = f"it decides by {decision.rule!r}, which reads the loss-net or its samples"
+        what = f"it decides by {decision.rule!r}, which reads an energy or samples"
         remedy = f"set {named} (--decode on the command line)"
         raise SettingError(
             f"cannot export {type(self).__name__}: {what}; {remedy}, or serve lossnet"

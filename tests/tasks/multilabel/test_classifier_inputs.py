@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from lossnet import MultiLabelClassifier
 from lossnet.errors import DataError, SettingError
 from lossnet.tasks.multilabel import MultiLabelData
 
@@ -261,3 +262,12 @@ def test_columns_of_data_are_put_in_the_order_of_the_frame(classifier, data) -> 
     backwards = MultiLabelData(X[:, ::-1].copy(), feature_names=names[::-1])
     expected = model.predict_proba(pd.DataFrame(X, columns=names))
     np.testing.assert_array_equal(model.predict_proba(backwards), expected)
+
+
+def test_errors_of_other_rows_name_them() -> None:
+    X, Y = np.zeros((20, 4)), np.tile([[0, 1], [1, 0]], (10, 1))
+    model = MultiLabelClassifier("seal-nce", max_epochs=1)
+    with pytest.raises(DataError, match=r"unlabelled: X has 3 features.* expecting 4"):
+        model.fit(X, Y, unlabelled=X[:, :3])
+    with pytest.raises(DataError, match=r"validation_data: X has 3 features.* expecting 4"):
+        model.fit(X, Y, validation_data=(X[:, :3], Y))

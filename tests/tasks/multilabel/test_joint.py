@@ -182,9 +182,9 @@ def test_one_can_be_asked_for(rows) -> None:
     with pytest.raises(SettingError, match="joint must be True, False or None, got 'yes'"):
         MultiLabelClassifier(**plain, joint="yes").fit(X, Y)
     for asking, what in (({"joint": True}, "joint=True"), ({"decode": "mode"}, "decode='mode'")):
-        with pytest.raises(DataError, match=f"{what}.* 40 rows with all labels known, got 3 and"):
+        with pytest.raises(DataError, match=f"{what}.* 40 training rows with all labels known"):
             MultiLabelClassifier(**plain, **asking).fit(X[:30], Y[:30])
-        with pytest.raises(DataError, match="at least 2 labels"):
+        with pytest.raises(DataError, match="needs 2 labels and 40 training rows"):
             MultiLabelClassifier(**plain, **asking).fit(X, Y[:, 0])
     with pytest.raises(SettingError, match="needs a task-net that predicts alone"):
         MultiLabelClassifier(**{**plain, "method": "alen", "trees": 0}, joint=True).fit(X, Y)

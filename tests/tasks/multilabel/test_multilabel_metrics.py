@@ -92,6 +92,8 @@ def test_log_loss_equals_scikit_learn_and_leaves_out_what_is_not_known() -> None
     partly = neg_log_loss(np.where(known, Y, np.nan), proba)
     assert partly == pytest.approx(-sk.log_loss(Y[known], proba[known]))
     assert neg_log_loss([[1, 0]], [[0.0, 1.0]]) == pytest.approx(np.log(1e-7))
+    with pytest.raises(DataError, match=r"proba holds 1\.5: expected probabilities"):
+        neg_log_loss([[1, 0]], [[0.2, 1.5]])
 
 
 def test_empty_rows() -> None:

@@ -61,8 +61,8 @@ class LabelJoint(LabelNets):
         if not (self.joint is None or isinstance(self.joint, bool | np.bool_)):
             raise SettingError(f"joint must be True, False or None, got {self.joint!r}")
         if self.joint and self._sizes["members"] == 1:
-            rule = "joint=True needs rows that a net left out: members must be at least 2"
-            raise SettingError(f"{rule}, got {self._sizes['members']}")
+            rule = "joint=True needs rows that a net left out: members must be at least 2, got 1"
+            raise SettingError(f"{rule}; set members=4, or leave method to its default")
 
     def _check_joint(self, method: Method, data: Any) -> None:
         """Raise, before any training, where a joint that is needed cannot be learnt."""
@@ -78,7 +78,7 @@ class LabelJoint(LabelNets):
             raise DataError(f"{what} {rule} too many; leave it out")
         rows = len(self._complete(data))
         if rows < _FEWEST_ROWS or self.n_labels_ == 1:
-            rule = f"needs at least 2 labels and {_FEWEST_ROWS} rows with all labels known"
+            rule = f"needs 2 labels and {_FEWEST_ROWS} training rows with all labels known"
             raise DataError(f"{what} {rule}, got {self.n_labels_} and {rows}; leave it out")
 
     def _complete(self, data: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lossnet.errors import DataError
 from lossnet.tasks.multilabel.arrays import Floats, gold_and
 
 #: Probabilities are kept so far from 0 and 1, where a single entry would be worth any loss.
@@ -58,6 +59,10 @@ def neg_log_loss(Y: ArrayLike, proba: ArrayLike) -> float:
     -0.6931
     """
     gold, values, known = gold_and(Y, proba, "proba")
+    given = values if known is None else values[known]
+    if given.min() < 0 or given.max() > 1:
+        strange = given.min() if given.min() < 0 else given.max()
+        raise DataError(f"proba holds {strange:g}: expected probabilities, from 0 to 1")
     p = np.clip(np.asarray(values, dtype=np.float64), _FLOOR, 1.0 - _FLOOR)
     logs = np.where(gold, np.log(p), np.log1p(-p))
     return float(logs.mean() if known is None else logs[known].mean())

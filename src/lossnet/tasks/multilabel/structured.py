@@ -130,7 +130,7 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
         Y = encoded(labels, X, y)
         if len(Y) < self.folds:
             what = f"{len(Y)} rows are fewer than folds={self.folds}"
-            raise DataError(f"{what}; give more rows (n_samples), or set folds to 2 or more")
+            raise DataError(f"{what}; give more rows (n_samples), or lower folds (to 2 at least)")
         held = None if validation_data is None else validation_of(validation_data, labels)
         rng = np.random.default_rng(stream_seed(seed, "folds"))
         folds = stratified_folds(Y, int(self.folds), rng)
@@ -227,6 +227,11 @@ class StructuredClassifier(ClassifierMixin, WrappingEstimator):
         model, inputs = self._ready(X)
         model.calibrate(inputs, truth_of(X, Y))
         return self
+
+    @property
+    def temperature_(self) -> float | None:
+        """What :meth:`calibrate` learnt, or None."""
+        return self.model_.temperature_
 
     @property
     def threshold_(self) -> Any:

@@ -31,7 +31,7 @@ def encoded(labels: Labels, X: Any, y: Any) -> np.ndarray:
     if rows != len(Y):
         raise DataError(f"X has {rows} rows and Y has {len(Y)}; row counts must match")
     if unknown := int(np.isnan(Y).sum()):
-        what = f"{unknown:,} labels are not known (NaN), which the base cannot learn from"
+        what = f"{unknown:,} entries of Y are not known (NaN), which the base cannot learn from"
         raise DataError(f"{what}; fill them in, or use MultiLabelClassifier")
     return Y
 

@@ -123,7 +123,7 @@ class StructuredTagger(WrappingEstimator):
         known = data.known
         if len(data) < self.folds:
             what = f"{len(data)} sentences are fewer than folds={self.folds}"
-            raise DataError(f"{what}; give more sentences, or set folds to 2 or more")
+            raise DataError(f"{what}; give more sentences, or lower folds (to 2 at least)")
         held = None if validation_data is None else validation_of(validation_data)
         model.check_tags(known, known if held is None else held.known)
         rng = np.random.default_rng(stream_seed(seed, "folds"))
