@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import json
 import re
 import sys
 import time
@@ -126,7 +127,8 @@ def table(arguments: argparse.Namespace) -> None:
     for name in SETS:
         for row in BASES:
             runs = find(arguments.results, data=f"wrapper-{name}", method=row)
-            runs = [run for run in runs if run.configuration == configuration()]
+            now = json.loads(json.dumps(configuration(), default=str))
+            runs = [run for run in runs if run.configuration == now]
             if not runs:
                 continue
             columns = [[r.metrics[f"{how} {arguments.metric}"] for r in runs] for how in HOW]
