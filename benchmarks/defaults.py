@@ -149,7 +149,7 @@ def table(arguments: argparse.Namespace) -> None:
     for name in SETS:
         if arguments.metric == "subset-accuracy" and name in NO_EXACT_MATCH:
             continue
-        runs = {row: latest(arguments.results, name, row) for row in shown}
+        runs = {row: latest(arguments.results, name, row, arguments.metric) for row in shown}
         if not runs["default"]:
             continue
         values = {row: [r.metrics[arguments.metric] for r in own] for row, own in runs.items()}
@@ -175,11 +175,19 @@ def deviation(values: list[float]) -> float:
     return stdev(values) if len(values) > 1 else 0.0
 
 
-def latest(results: str, name: str, row: str) -> list[Any]:
-    """The runs of the current configuration, one for each seed."""
+def latest(results: str, name: str, row: str, metric: str) -> list[Any]:
+    """The runs of the current configuration, one for each seed.
+
+    For F1 there is no joint, and runs from before there was one count too.
+    """
     runs = find(results, data=f"defaults-{name}", method=row)
-    own = [one for one in runs if one.configuration == configuration(row, name)]
-    return list({one.seed: one for one in own}.values())
+    now = configuration(row, name)
+    former = {key: value for key, value in now.items() if key != "joint"}
+    known = [former, now] if metric == METRICS[0] and row == "default" else [now]
+    found: dict[int, Any] = {}
+    for wanted in known:
+        found |= {one.seed: one for one in runs if one.configuration == wanted}
+    return [found[seed] for seed in sorted(found)]
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ from lossnet.tasks.multilabel import MultiLabelData, evaluate, load_splits, neg_
 from lossnet.tasks.parts import PARTS
 
 SEEDS = {"yeast": 3, "bibtex": 2}
-METHODS = ("cross-entropy", "seal-nce")
+#: Methods of one net, and the default.
+METHODS = ("cross-entropy", "seal-nce", "default")
 #: What the training and validation rows hold where a label is removed.
 LABELS = {"all": "all known", "off": "removed taken as off", "nan": "removed as NaN"}
 REMOVED = 0.5
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
         if parts.validation is None:
             parts = parts.with_validation(0.15)
         for seed in range(arguments.seeds or SEEDS[name]):
-            for method in METHODS:
+            for method in arguments.methods:
                 for how in LABELS:
                     fit(arguments, name, parts, method, how, seed)
 
@@ -63,15 +64,16 @@ def fit(
     arguments: argparse.Namespace, name: str, parts: Any, method: str, how: str, seed: int
 ) -> None:
     """One fit and its metrics on the test part, unless the store holds it."""
-    epochs = EPOCHS[len(parts.train) > LARGE]
+    same: dict[str, Any] = {"method": method, **NETWORK, **EPOCHS[len(parts.train) > LARGE]}
+    same = {} if method == "default" else same
     models = [
-        MultiLabelClassifier(method, metric=by, random_state=seed, **NETWORK, **epochs)
-        for by in MEASURES.values()
+        MultiLabelClassifier(metric=by, random_state=seed, **same) for by in MEASURES.values()
     ]
     own = {"labels": how, "removed": REMOVED, "stops by": STOPS}
     own["method_params"] = models[0].resolved_method_params()
     key = {"data": store_name(name), "method": method, "seed": seed}
-    key["configuration"] = {**NETWORK, **epochs, **own}
+    same.pop("method", None)
+    key["configuration"] = {**same, **own}
     checksum = parts.train.checksum()
     if has(arguments.results, **key, data_checksum=checksum):
         return
@@ -142,5 +144,6 @@ if __name__ == "__main__":
         run,
         table,
         data=several(SEEDS),
+        methods=several(METHODS),
         seeds={"type": int, "help": "in place of each data set's own number"},
     )
