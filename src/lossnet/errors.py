@@ -59,7 +59,7 @@ def unknown(kind: str, name: str, options: Iterable[str]) -> SettingError:
 
 @contextmanager
 def errors_name(what: str) -> Iterator[None]:
-    """Have errors of data inside say what was wrong: ``validation_data``, for instance."""
+    """Have errors of data name what it was: ``validation_data``, for instance."""
     try:
         yield
     except SettingError:

@@ -94,7 +94,7 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Exports, Resumes, Decid
             data, weight = self._counted(data, weight)
             data, validation, rows = self._split(data, validation_data, seed)
             weight = weight if weight is None or rows is None else weight[rows]
-            spare = None if unlabelled is None else self._spare(unlabelled)
+            spare = None if unlabelled is None else self._unlabelled_data(unlabelled)
             self._check_processes(data, validation, spare)
             self.method_ = method
             self._learn(data, validation, spare, seed)
@@ -178,7 +178,7 @@ class StructuredEstimator(MeasuresStructure, Calibrates, Exports, Resumes, Decid
             data = self._labelled(tuple(given) if several else (given,), "validation_data")
             return self._check_fits(data)
 
-    def _spare(self, given: Any) -> Any:
+    def _unlabelled_data(self, given: Any) -> Any:
         with errors_name("unlabelled"):
             return self._check_fits(self._data(given).without_labels())
 
